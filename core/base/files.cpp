@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace egpu {
+namespace {
+
+Diagnostic file_error(const std::string& path, std::string_view doing) {
+    const int code = errno;
+    return error("EGPU-X001", fmt::format("cannot {} {}: {}", doing, path, std::strerror(code)));
+}
+
+template <typename Container>
+Result<Container> read_whole(const std::string& path, std::size_t limit) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return file_error(path, "open");
+    struct stat info{};
+    if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+        ::close(fd);
+        return error("EGPU-X001", fmt::format("{} is not a regular file", path));
+    }
+    if (static_cast<std::size_t>(info.st_size) > limit) {
+        ::close(fd);
+        return error("EGPU-X001", fmt::format("{} has {} bytes, more than the {} accepted", path, info.st_size, limit));
+    }
+    Container content;
+    content.resize(static_cast<std::size_t>(info.st_size));
+    std::size_t done = 0;
+    while (done < content.size()) {
+        const ssize_t got = ::read(fd, content.data() + done, content.size() - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            auto failed = file_error(path, "read");
+            ::close(fd);
+            return failed;
+        }
+        if (got == 0)
+            break;
+        done += static_cast<std::size_t>(got);
+    }
+    content.resize(done);
+    ::close(fd);
+    return content;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_file(const std::string& path, std::size_t limit) {
+    return read_whole<std::vector<std::byte>>(path, limit);
+}
+
+Result<std::string> read_text(const std::string& path, std::size_t limit) {
+    return read_whole<std::string>(path, limit);
+}
+
+Status write_file(const std::string& path, std::string_view content) {
+    const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return file_error(path, "write");
+    std::size_t done = 0;
+    while (done < content.size()) {
+        const ssize_t put = ::write(fd, content.data() + done, content.size() - done);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0) {
+            auto failed = file_error(path, "write");
+            ::close(fd);
+            ::unlink(temporary.c_str());
+            return failed;
+        }
+        done += static_cast<std::size_t>(put);
+    }
+    if (::fsync(fd) != 0 && errno != EINVAL) {
+        auto failed = file_error(path, "write");
+        ::close(fd);
+        ::unlink(temporary.c_str());
+        return failed;
+    }
+    ::close(fd);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+        auto failed = file_error(path, "write");
+        ::unlink(temporary.c_str());
+        return failed;
+    }
+    return ok();
+}
+
+std::string installed_path(std::string_view relative) {
+    std::error_code ignored;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+    return (program.parent_path().parent_path() / relative).lexically_normal().string();
+}
+
+}  // namespace egpu

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole files in and out, with errors that name the file.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace egpu {
+
+/// The bytes of a regular file; an error over `limit` bytes.
+Result<std::vector<std::byte>> read_file(const std::string& path, std::size_t limit = std::size_t{1} << 31);
+Result<std::string> read_text(const std::string& path, std::size_t limit = std::size_t{1} << 31);
+
+/// Writes a file whole or not at all: to a temporary name beside it, flushed, then renamed.
+Status write_file(const std::string& path, std::string_view content);
+
+/// The folder that egpu was installed to, found from the running program or library; survives moving the prefix.
+/// `relative`, such as "lib/egpu", is looked up below it.
+std::string installed_path(std::string_view relative);
+
+}  // namespace egpu

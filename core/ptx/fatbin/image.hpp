@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an application hands to the driver: PTX text, a fatbinary (wrapper or container), a cubin; and what is in it.
+// Layout: our own reading, described in fatbin.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace egpu::ptx {
+
+enum class ImageKind { ptx_text, fatbinary, cubin, unknown };
+ImageKind image_kind(std::span<const std::byte> bytes);
+
+/// A PTX member of a fatbinary, decompressed.
+struct PtxMember {
+    std::string text;
+    std::uint32_t architecture = 0;  ///< 90
+    char suffix = 0;                 ///< 'a', 'f' or 0
+    std::string options;             ///< option record ("-lineinfo ..."), may be empty
+};
+
+/// A kernel that a cubin holds, with what its ELF says of it.
+struct CubinKernel {
+    std::string name;
+    std::uint32_t registers = 0;          ///< low 8 bits of .nv.info / sh_info where present; 0 unknown
+    std::uint32_t static_shared_bytes = 0;
+};
+
+/// A cubin (member).
+struct CubinMember {
+    std::vector<std::byte> bytes;            ///< decompressed ELF
+    std::uint32_t architecture = 0;          ///< real architecture, 90
+    char suffix = 0;
+    std::uint32_t virtual_architecture = 0;  ///< from .note.nv.cuinfo: the PTX architecture it was compiled from; 0: not recorded
+    std::string tool_version;                ///< .note.nv.tkinfo: "13.0"; empty if absent
+    std::string tool_options;                ///< .note.nv.tkinfo: "-arch sm_90 -maxrregcount 32 ..."
+    std::vector<CubinKernel> kernels;
+};
+
+struct Image {
+    ImageKind kind = ImageKind::unknown;
+    bool relocatable = false;  ///< -rdc: must be linked, wrapper version 2
+    std::vector<PtxMember> ptx;
+    std::vector<CubinMember> cubins;
+    std::uint32_t skipped = 0;  ///< members of other kinds (LTO-IR)
+};
+
+/// Reads an image (PTX text, container bytes, cubin). Every offset is checked; bad input is an error, EGPU-P1xx.
+Result<Image> read_image(std::span<const std::byte> bytes);
+
+/// The fatbinary containers in an executable or shared library (.nv_fatbin / __nv_relfatbin sections), or the file itself
+/// where it is a fatbinary, a cubin or PTX text.
+Result<std::vector<Image>> read_images_of_file(const std::string& path);
+
+/// What the driver would run on a device of this architecture, by its own preference: the cubin of the same major
+/// version with the highest minor not above; else the PTX with the highest architecture not above.
+struct Choice {
+    const CubinMember* cubin = nullptr;
+    const PtxMember* ptx = nullptr;  ///< the PTX that would be used for a copy (highest not above), may stand beside a cubin
+};
+Choice choose(const Image& image, std::uint32_t architecture);
+
+}  // namespace egpu::ptx
