@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference engine: what a program means, one instruction at a time, with every access checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "ebpf/object/object.hpp"
+
+namespace egpu::ebpf {
+
+/// A map of the reference engine: keys to values, both as bytes.
+using ReferenceMap = std::map<std::vector<std::byte>, std::vector<std::byte>>;
+
+struct Execution {
+    std::vector<std::byte> context;          ///< r1 points to it
+    std::span<std::byte> memory;             ///< conformance: r1 = memory, r2 = length where not empty
+    std::vector<ReferenceMap>* maps = nullptr;  ///< by index of Object::maps
+    std::uint64_t clock = 0, time_ns = 0;
+    std::vector<std::byte> value;            ///< what egpu_value gives; empty: -EINVAL
+    std::vector<std::uint64_t> arguments;
+    std::uint64_t step_limit = 1'000'000;
+};
+
+/// r0, or the fault ("load of 8 bytes at offset 520 of the stack").
+Result<std::uint64_t> interpret(const Object& object, std::span<const Instruction> program, Execution& execution);
+
+}  // namespace egpu::ebpf
