@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A specialised program at one site, as PTX text (DESIGN 4: straight to PTX, no address in the text).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "ebpf/specializer/specializer.hpp"
+#include "inject/codegen/table.hpp"
+#include "maps/layout/layout.hpp"
+
+namespace egpu::inject {
+
+/// The architecture that a copy is compiled for, as its `.target` says.
+struct Target {
+    std::uint32_t sm = 75;   ///< 60 and up; below is refused
+    std::uint32_t ptx_major = 6, ptx_minor = 4;  ///< `.version` of the module
+};
+
+/// How the kernel's own registers supply the context at one site.
+struct SiteBinding {
+    ebpf::Granularity granularity = ebpf::Granularity::thread;
+    ebpf::Event event = ebpf::Event::kernel_entry;
+    std::uint32_t kernel_id = 0, site_id = 0;
+    std::string guard;            ///< "%p1" where the instruction is predicated; fires for lanes where it is true
+    bool guard_negated = false;
+
+    // Memory events only.
+    std::optional<ebpf::Space> space;       ///< nullopt is impossible here; generic stays generic
+    ebpf::Access access = ebpf::Access::load;
+    std::uint32_t bytes_per_lane = 0;
+    std::string address_base;     ///< "%rd4", a symbol, or "" for an absolute address
+    std::int64_t address_offset = 0;
+    std::uint32_t address_bits = 64;   ///< 32 for %r registers of shared or local addresses
+    std::vector<std::string> values;   ///< registers moved by the instruction ("%f1", ...), for egpu_value
+    std::string value_type;            ///< PTX type of each, "f32"
+    std::string latency;          ///< load_return: 64-bit register that holds the cycles; "" elsewhere
+};
+
+/// A value kept in a 64-bit register per thread until the exit.
+struct Accumulator {
+    ebpf::StaticElement element;
+    std::string register_name;    ///< "%egpu_acc0"
+};
+
+/// What all sites of one function share while text is generated.
+struct FunctionContext {
+    Target target;
+    Table* table = nullptr;                       ///< of the copy
+    const std::vector<maps::Layout>* layouts = nullptr;  ///< by map index of the *session* (see map_base)
+    std::vector<Accumulator> accumulators;        ///< chosen by inject/rewrite; none in device functions
+    std::uint32_t next_label = 0;                 ///< makes "$egpu_N" unique in the module
+    Target required;                              ///< raised by codegen: the .version the text needs
+};
+
+struct EmittedProbe {
+    std::string text;                ///< statements in a scope of their own, for insertion at a statement boundary
+    std::uint32_t instructions = 0;  ///< PTX instructions in it
+};
+
+/// The text of one firing. `map_base` is added to the program's map indices to name maps of the session (several
+/// objects in one session). Names made all begin with "%egpu_" or "$egpu_".
+Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const SiteBinding& site,
+                                std::uint32_t map_base, FunctionContext& function);
+
+/// `.reg .b64 %egpu_accN;` for each accumulator, and their zeroing: at a function's start.
+std::string emit_accumulator_start(const FunctionContext& function);
+/// Adds every accumulator to its map: before an exit. Predicated on nothing: the caller's lanes are those that leave.
+/// Accumulators are zeroed where `keep_running` (back-edge flush).
+std::string emit_accumulator_flush(FunctionContext& function, bool keep_running);
+
+}  // namespace egpu::inject

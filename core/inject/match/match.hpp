@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Injection points to sites: which instructions of a kernel (and of the device functions it calls) a program runs at.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "ebpf/events/events.hpp"
+#include "ptx/opcodes/memory.hpp"
+#include "ptx/syntax/tree.hpp"
+
+namespace egpu::inject {
+
+/// A place in one function. `instruction` is null for kernel_entry and kernel_exit.
+struct Site {
+    const ptx::Function* function = nullptr;
+    const ptx::Instruction* instruction = nullptr;
+    ptx::MemoryAccess access;         ///< memory events
+    std::uint32_t loop_depth = 0;
+    ptx::SourceLine source;
+};
+
+struct Matches {
+    std::vector<Site> sites;
+    std::vector<Diagnostic> notes;    ///< accesses that are not counted and why ("2 tensor copies: unknown size")
+};
+
+/// The entry and the device functions it reaches by direct calls. EGPU-P2xx where a call is indirect or a function's
+/// address is taken (DESIGN 6 rule 2).
+Result<std::vector<const ptx::Function*>> reachable_functions(const ptx::Module& module, const ptx::Function& entry);
+
+/// Sites of an injection point in `functions` (entry first).
+Matches find_sites(const ptx::Module& module, const std::vector<const ptx::Function*>& functions,
+                   const ebpf::InjectionPoint& point);
+
+}  // namespace egpu::inject

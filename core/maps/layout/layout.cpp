@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "maps/layout/layout.hpp"
+
+namespace egpu::maps {
+
+Layout make_layout(std::uint32_t value_bytes, std::uint32_t max_entries, bool per_sm, std::uint32_t sm_count) {
+    Layout layout;
+    layout.value_bytes = value_bytes;
+    layout.stride = (value_bytes + 7) & ~std::uint32_t{7};
+    layout.capacity = max_entries;
+    layout.shards = 1;
+    const std::uint64_t one_shard = layout.device_bytes();
+    if (per_sm && one_shard != 0) {
+        const std::uint64_t fit = kShardBudget / one_shard;
+        layout.shards = static_cast<std::uint32_t>(fit < 1 ? 1 : fit > sm_count ? sm_count : fit);
+    }
+    if (layout.shards == 0)
+        layout.shards = 1;
+    return layout;
+}
+
+}  // namespace egpu::maps
