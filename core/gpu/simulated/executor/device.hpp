@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a kernel on the simulated GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gpu/simulated/executor/module.hpp"
+
+namespace egpu::simulated {
+
+enum class FaultKind {
+    bad_launch,  ///< block too large, too much shared memory, too few parameter bytes
+    illegal_address,
+    misaligned_address,
+    divergent_barrier,  ///< lanes of a warp at different barriers, or all warps wait for one that can't complete
+    trap,
+    assertion,            ///< __assertfail
+    step_budget,          ///< more warp instructions than allowed: taken for a hang
+    call_depth,           ///< recursion deeper than the simulated stack
+    illegal_instruction,  ///< an indirect call or branch to nowhere, a function that could not be decoded
+};
+/// "illegal address", as it stands in messages.
+std::string_view to_string(FaultKind kind);
+
+/// Why a launch ended early. `text` is whole: kernel, block, thread, PTX line, source line, address, nearest
+/// allocation.
+struct Fault {
+    FaultKind kind = FaultKind::trap;
+    std::string text;
+    std::string kernel;
+    Dimensions block{0, 0, 0};
+    Dimensions thread{0, 0, 0};
+    std::uint32_t ptx_line = 0;  ///< 0: unknown
+    std::string source_file;     ///< from .loc; may be empty
+    std::uint32_t source_line = 0;
+    std::uint64_t address = 0;  ///< of a memory fault
+};
+
+struct LaunchEnvironment {
+    DeviceMemory* memory = nullptr;  ///< where the module was loaded to
+    std::uint32_t device_ordinal = 0;
+    std::uint64_t grid_id = 1;                    ///< %gridid
+    std::uint32_t sm_count = 4;                   ///< block i runs on SM i % sm_count
+    std::uint32_t workers = 1;                    ///< host threads; with 1 a launch is deterministic
+    std::uint64_t step_budget = 20'000'000'000;   ///< warp instructions
+    std::uint32_t shared_limit = 227 * 1024;      ///< bytes of shared memory a block may have
+    std::uint64_t heap_limit = 8 << 20;           ///< bytes that malloc in kernels may hold
+    std::uint64_t stack_limit = 512 << 10;        ///< local bytes a thread
+    std::function<void(std::string_view)> print;  ///< printf in kernels; called by one thread at a time; empty: stdout
+};
+
+struct LaunchStatistics {
+    std::uint64_t blocks = 0;
+    std::uint64_t warp_instructions = 0;
+    std::uint64_t lane_instructions = 0;  ///< one for each active lane of each instruction
+};
+
+struct LaunchResult {
+    std::optional<Fault> fault;
+    LaunchStatistics statistics;
+    explicit operator bool() const { return !fault.has_value(); }
+};
+
+/// Runs a grid to its end (or to its first fault) and returns. `parameters` is laid out as Kernel::parameters says.
+LaunchResult launch(const Kernel& kernel, Dimensions grid, Dimensions block, std::uint32_t dynamic_shared_bytes,
+                    std::span<const std::byte> parameters, const LaunchEnvironment& environment);
+
+}  // namespace egpu::simulated
