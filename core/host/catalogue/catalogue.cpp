@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/catalogue/catalogue.hpp"
+
+#include <array>
+#include <cstddef>
+#include <exception>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace egpu::host {
+namespace {
+
+using nlohmann::json;
+
+template <typename Enum, std::size_t N>
+Enum named(const std::array<const char*, N>& names, const std::string& name) {
+    for (std::size_t i = 0; i < N; ++i)
+        if (name == names[i])
+            return static_cast<Enum>(i);
+    throw std::invalid_argument("unknown name " + name);
+}
+
+constexpr std::array kKernelStates = {"instrumented", "not_matched", "no_ptx", "refused", "failed"};
+constexpr std::array kKernelWords = {"instrumented", "not matched", "no PTX", "refused", "failed"};
+constexpr std::array kProbeStates = {"attached", "matched_nothing", "refused", "failed"};
+constexpr std::array kProbeWords = {"attached", "matched nothing", "refused", "failed"};
+
+json shape_to_json(const ebpf::TypeShape& shape) {
+    json fields = json::array();
+    for (const auto& field : shape.fields) {
+        json enumerators = json::array();
+        for (const auto& [value, name] : field.enumerators)
+            enumerators.push_back({value, name});
+        fields.push_back({{"name", field.name},
+                          {"offset", field.offset},
+                          {"bytes", field.bytes},
+                          {"elements", field.elements},
+                          {"signed", field.is_signed},
+                          {"role", static_cast<int>(field.role)},
+                          {"enumerators", enumerators},
+                          {"histogram", field.histogram}});
+    }
+    return {{"name", shape.name}, {"bytes", shape.bytes}, {"fields", fields}};
+}
+
+ebpf::TypeShape shape_from_json(const json& value) {
+    ebpf::TypeShape shape{.name = value.at("name"), .bytes = value.at("bytes"), .fields = {}};
+    for (const auto& entry : value.at("fields")) {
+        ebpf::TypeField field;
+        field.name = entry.at("name");
+        field.offset = entry.at("offset");
+        field.bytes = entry.at("bytes");
+        field.elements = entry.at("elements");
+        field.is_signed = entry.at("signed");
+        field.role = static_cast<ebpf::Role>(entry.at("role").get<int>());
+        field.histogram = entry.at("histogram");
+        for (const auto& enumerator : entry.at("enumerators"))
+            field.enumerators.emplace_back(enumerator.at(0), enumerator.at(1));
+        // Whoever reads a value by this shape must stay inside it, whatever the text says.
+        const bool known_size = field.bytes == 1 || field.bytes == 2 || field.bytes == 4 || field.bytes == 8;
+        if (!known_size || std::uint64_t{field.offset} + std::uint64_t{field.bytes} * field.elements > shape.bytes)
+            throw std::invalid_argument("field outside its type");
+        shape.fields.push_back(std::move(field));
+    }
+    return shape;
+}
+
+json optional_to_json(const std::optional<std::uint32_t>& value) {
+    return value ? json(*value) : json(nullptr);
+}
+
+std::optional<std::uint32_t> optional_from_json(const json& value) {
+    return value.is_null() ? std::nullopt : std::optional<std::uint32_t>(value.get<std::uint32_t>());
+}
+
+json kernel_to_json(const Kernel& kernel) {
+    return {{"id", kernel.id},
+            {"mangled", kernel.mangled},
+            {"signature", kernel.signature},
+            {"name", kernel.name},
+            {"module", kernel.module},
+            {"device", kernel.device},
+            {"state", to_name(kernel.state)},
+            {"reason", kernel.reason},
+            {"fix", kernel.fix},
+            {"source", kernel.source},
+            {"sites", kernel.sites},
+            {"accumulators", kernel.accumulators},
+            {"registers",
+             {optional_to_json(kernel.registers.original), optional_to_json(kernel.registers.reassembled),
+              optional_to_json(kernel.registers.instrumented)}}};
+}
+
+Kernel kernel_from_json(const json& value) {
+    Kernel kernel;
+    kernel.id = value.at("id");
+    kernel.mangled = value.at("mangled");
+    kernel.signature = value.at("signature");
+    kernel.name = value.at("name");
+    kernel.module = value.at("module");
+    kernel.device = value.at("device");
+    kernel.state = named<KernelState>(kKernelStates, value.at("state"));
+    kernel.reason = value.at("reason");
+    kernel.fix = value.at("fix");
+    kernel.source = value.at("source");
+    kernel.sites = value.at("sites");
+    kernel.accumulators = value.at("accumulators");
+    const auto& registers = value.at("registers");
+    kernel.registers = {optional_from_json(registers.at(0)), optional_from_json(registers.at(1)),
+                        optional_from_json(registers.at(2))};
+    return kernel;
+}
+
+json map_to_json(const Map& map) {
+    const auto& definition = map.definition;
+    return {{"name", map.name},
+            {"map", definition.name},
+            {"type", static_cast<std::uint32_t>(definition.type)},
+            {"key_bytes", definition.key_bytes},
+            {"value_bytes", definition.value_bytes},
+            {"max_entries", definition.max_entries},
+            {"key", shape_to_json(definition.key)},
+            {"value", shape_to_json(definition.value)}};
+}
+
+Map map_from_json(const json& value) {
+    Map map;
+    map.name = value.at("name");
+    auto& definition = map.definition;
+    definition.name = value.at("map");
+    definition.type = static_cast<ebpf::MapType>(value.at("type").get<std::uint32_t>());
+    definition.key_bytes = value.at("key_bytes");
+    definition.value_bytes = value.at("value_bytes");
+    definition.max_entries = value.at("max_entries");
+    definition.key = shape_from_json(value.at("key"));
+    definition.value = shape_from_json(value.at("value"));
+    if (definition.key.bytes > definition.key_bytes || definition.value.bytes > definition.value_bytes)
+        throw std::invalid_argument("shape larger than its map");
+    return map;
+}
+
+}  // namespace
+
+const char* to_name(KernelState state) {
+    return kKernelStates[static_cast<std::size_t>(state)];
+}
+const char* to_words(KernelState state) {
+    return kKernelWords[static_cast<std::size_t>(state)];
+}
+const char* to_name(ProbeState state) {
+    return kProbeStates[static_cast<std::size_t>(state)];
+}
+const char* to_words(ProbeState state) {
+    return kProbeWords[static_cast<std::size_t>(state)];
+}
+
+std::string to_json(const Catalogue& catalogue) {
+    json kernels = json::array(), probes = json::array(), sites = json::array(), maps = json::array();
+    for (const auto& kernel : catalogue.kernels)
+        kernels.push_back(kernel_to_json(kernel));
+    for (const auto& probe : catalogue.probes)
+        probes.push_back({{"probe", probe.probe},
+                          {"program", probe.program},
+                          {"section", probe.section},
+                          {"state", to_name(probe.state)},
+                          {"reason", probe.reason},
+                          {"sites", probe.sites},
+                          {"kernels", probe.kernels},
+                          {"notes", probe.notes}});
+    for (const auto& site : catalogue.sites)
+        sites.push_back({site.id, site.kernel_id, site.file, site.line, site.opcode, site.function});
+    for (const auto& map : catalogue.maps)
+        maps.push_back(map_to_json(map));
+    const json whole = {{"session", catalogue.session},
+                        {"egpu_version", catalogue.egpu_version},
+                        {"command", catalogue.command},
+                        {"probe_names", catalogue.probe_names},
+                        {"started_unix_ms", catalogue.started_unix_ms},
+                        {"kernels", kernels},
+                        {"probes", probes},
+                        {"sites", sites},
+                        {"maps", maps},
+                        {"diagnostics", catalogue.diagnostics}};
+    // Names come from other people's binaries: bytes that aren't UTF-8 are replaced, never thrown on.
+    return whole.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<Catalogue> catalogue_from_json(std::string_view text) {
+    try {
+        const json whole = json::parse(text);
+        Catalogue catalogue;
+        catalogue.session = whole.at("session");
+        catalogue.egpu_version = whole.at("egpu_version");
+        catalogue.command = whole.at("command").get<std::vector<std::string>>();
+        catalogue.probe_names = whole.at("probe_names").get<std::vector<std::string>>();
+        catalogue.started_unix_ms = whole.at("started_unix_ms");
+        catalogue.diagnostics = whole.at("diagnostics").get<std::vector<std::string>>();
+        for (const auto& kernel : whole.at("kernels"))
+            catalogue.kernels.push_back(kernel_from_json(kernel));
+        for (const auto& entry : whole.at("probes")) {
+            Probe probe;
+            probe.probe = entry.at("probe");
+            probe.program = entry.at("program");
+            probe.section = entry.at("section");
+            probe.state = named<ProbeState>(kProbeStates, entry.at("state"));
+            probe.reason = entry.at("reason");
+            probe.sites = entry.at("sites");
+            probe.kernels = entry.at("kernels");
+            probe.notes = entry.at("notes").get<std::vector<std::string>>();
+            catalogue.probes.push_back(std::move(probe));
+        }
+        for (const auto& entry : whole.at("sites"))
+            catalogue.sites.push_back({entry.at(0), entry.at(1), entry.at(2), entry.at(3), entry.at(4), entry.at(5)});
+        for (const auto& entry : whole.at("maps"))
+            catalogue.maps.push_back(map_from_json(entry));
+        return catalogue;
+    } catch (const std::exception& failure) {
+        return error("EGPU-M010", fmt::format("the session's catalogue can't be read: {}", failure.what()));
+    }
+}
+
+}  // namespace egpu::host

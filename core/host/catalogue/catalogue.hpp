@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session knows by name: kernels and probes with their states, sites, maps with their shapes. The egpu process
+// publishes it in the segment as JSON; every reader (map dump, probe list, summary, window) starts from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "ebpf/object/object.hpp"
+
+namespace egpu::host {
+
+/// Every kernel ends a session in one of these, with a reason unless instrumented.
+enum class KernelState { instrumented, not_matched, no_ptx, refused, failed };
+/// Every probe ends a session in one of these.
+enum class ProbeState { attached, matched_nothing, refused, failed };
+
+const char* to_name(KernelState state);  ///< as in the summary: "not_matched"
+const char* to_name(ProbeState state);
+const char* to_words(KernelState state);  ///< as in tables: "not matched", "no PTX"
+const char* to_words(ProbeState state);
+
+struct Registers {
+    std::optional<std::uint32_t> original, reassembled, instrumented;
+};
+
+struct Kernel {
+    std::uint32_t id = 0;  ///< from 1; index in the segment's counters + 1
+    std::string mangled;
+    std::string signature;  ///< demangled
+    std::string name;       ///< short
+    std::string module;     ///< file name of the object that holds it
+    std::uint32_t device = 0;
+    KernelState state = KernelState::not_matched;
+    std::string reason;     ///< why not; "" for instrumented
+    std::string fix;        ///< what to do about it; may be ""
+    std::string source;     ///< where its PTX comes from: "PTX"
+    std::uint32_t sites = 0;
+    std::uint32_t accumulators = 0;
+    Registers registers;
+};
+
+struct Probe {
+    std::string probe;    ///< "bandwidth"
+    std::string program;  ///< "count_traffic"
+    std::string section;  ///< "gpu/mem"
+    ProbeState state = ProbeState::matched_nothing;
+    std::string reason;
+    std::uint32_t sites = 0;
+    std::uint32_t kernels = 0;
+    std::vector<std::string> notes;  ///< "2 tensor copies: unknown size"
+};
+
+struct Site {
+    std::uint32_t id = 0;
+    std::uint32_t kernel_id = 0;
+    std::string file;  ///< "" without line information
+    std::uint32_t line = 0;
+    std::string opcode;
+    std::string function;
+};
+
+/// A map of the session; its index is that of the segment's entries.
+struct Map {
+    std::string name;  ///< "bandwidth/traffic"
+    ebpf::MapDefinition definition;
+};
+
+struct Catalogue {
+    std::uint32_t session = 0;
+    std::string egpu_version;
+    std::vector<std::string> command;
+    std::vector<std::string> probe_names;  ///< as asked for: "bandwidth", "hello"
+    std::int64_t started_unix_ms = 0;
+    std::vector<Kernel> kernels;  ///< by id - 1
+    std::vector<Probe> probes;
+    std::vector<Site> sites;      ///< by id - 1
+    std::vector<Map> maps;
+    std::vector<std::string> diagnostics;  ///< what was said to the user, in text form
+
+    const Kernel* kernel(std::uint64_t id) const { return id >= 1 && id <= kernels.size() ? &kernels[id - 1] : nullptr; }
+    const Site* site(std::uint64_t id) const { return id >= 1 && id <= sites.size() ? &sites[id - 1] : nullptr; }
+};
+
+std::string to_json(const Catalogue& catalogue);
+/// EGPU-M010 where the text isn't a catalogue (a damaged segment).
+Result<Catalogue> catalogue_from_json(std::string_view text);
+
+}  // namespace egpu::host
