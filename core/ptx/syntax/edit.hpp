@@ -28,7 +28,11 @@ public:
     std::string apply() const;
 
 private:
-    struct Edit { Range range; std::string text; std::size_t order; };
+    struct Edit {
+        Range range;
+        std::string text;
+        std::size_t order;
+    };
     const Module* module_;
     std::vector<Edit> edits_;
 };

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -33,9 +34,9 @@ struct Operand {
         other,       ///< any other expression, kept as text
     };
     Kind kind = Kind::other;
-    std::string_view text;       ///< as written, without surrounding blanks
-    bool negated = false;        ///< !p
-    std::int64_t integer = 0;    ///< integer value; offset of an address or of "symbol+4"
+    std::string_view text;     ///< as written, without surrounding blanks
+    bool negated = false;      ///< !p
+    std::int64_t integer = 0;  ///< integer value; offset of an address or of "symbol+4"
     int floating_bits = 0;
     std::string_view base;       ///< address: register or symbol ("" for [16]); identifier with offset: the symbol
     std::vector<Operand> parts;  ///< vector, list, pair; address: what stands after the first comma
@@ -57,8 +58,9 @@ struct SourceLine {
 
 struct Instruction {
     std::optional<Guard> guard;
-    std::string_view opcode;               ///< "ld.global.v4.f32"
-    std::vector<std::string_view> parts;   ///< "ld", "global", "v4", "f32"; "::"-modifiers stay whole ("L1::no_allocate")
+    std::string_view opcode;  ///< "ld.global.v4.f32", as written: `ld .global.f32` is legal, so use `parts`
+    std::vector<std::string_view>
+        parts;  ///< "ld", "global", "v4", "f32"; "::"-modifiers stay whole ("L1::no_allocate")
     std::vector<Operand> operands;
     SourceLine source;
     Range range;  ///< from the guard (or opcode) to the semicolon, included
@@ -73,28 +75,36 @@ struct Label {
 
 enum class Space { reg, param, local, shared, global, constant, texture, sampler, surface, none };
 
+/// texref, samplerref and surfref variables have the space texture, sampler or surface (written `.global .texref t`).
+///
 /// A variable or parameter: `.global .align 4 .b8 name[16] = {...}`, `.reg .b32 %r<9>`, `.param .u64 p`.
 struct Variable {
     Space space = Space::none;
-    std::string_view linkage;       ///< "visible", "extern", "weak", "common" or ""
-    std::string_view type;          ///< "b8", "u64", "f32", "pred", "texref"; without the dot
-    std::uint32_t vector = 1;       ///< 2 for .v2
-    std::uint32_t alignment = 0;    ///< 0: not written
+    std::string_view linkage;             ///< "visible", "extern", "weak", "common" or ""
+    std::string_view type;                ///< "b8", "u64", "f32", "pred", "texref"; without the dot
+    std::uint32_t vector = 1;             ///< 2 for .v2
+    std::uint32_t alignment = 0;          ///< 0: not written
+    std::uint32_t pointer_alignment = 0;  ///< `.ptr .global .align 16`: of what the parameter points to; 0: not written
     std::string_view name;
-    std::uint32_t count = 0;        ///< %r<9>: 9, else 0
+    std::uint32_t count = 0;                ///< %r<9>: 9, else 0
     std::vector<std::uint64_t> dimensions;  ///< [] is 0
-    std::vector<std::string_view> attributes;  ///< "ptr", "global", "managed" as written without dots
-    std::optional<Operand> initializer;     ///< vector of operands; `generic(x)` is `other`
-    Range range;                            ///< whole statement, semicolon (or comma of a parameter) excluded/included as written
+    /// "ptr" (and behind it "global", where it points to), "managed", "unified(19, 95)", without dots.
+    std::vector<std::string_view> attributes;
+    /// One operand or a vector of them; `generic(x)+4` is `other` with base "x" and integer 4.
+    std::optional<Operand> initializer;
+    /// From the linkage (or space) to the semicolon, included; a parameter ends before its comma. Where one statement
+    /// declares several names, each but the last ends with its comma and the next one begins at its name.
+    Range range;
     /// Size in bytes: type x vector x dimensions; 0 for an unsized array.
     std::uint64_t bytes() const;
 };
 
-/// `.pragma "nounroll";`, `.loc`, `.file`, `.section`, `.branchtargets`, `.callprototype`, anything else that starts with a dot.
+/// `.pragma "nounroll";`, `.loc`, `.file`, `.section`, `.branchtargets`, `.callprototype`, anything else that starts
+/// with a dot.
 struct Directive {
-    std::string_view name;      ///< "pragma"
-    std::string_view text;      ///< the whole, as written
-    std::string_view label;     ///< "prototype_0" of `prototype_0 : .callprototype ...`
+    std::string_view name;   ///< "pragma"
+    std::string_view text;   ///< the whole, as written
+    std::string_view label;  ///< "prototype_0" of `prototype_0 : .callprototype ...`
     Range range;
 };
 
@@ -104,16 +114,16 @@ using Statement = std::variant<Instruction, Label, Variable, Directive, std::uni
 /// `{ ... }`: names declared in it hide outer ones.
 struct Scope {
     std::vector<Statement> statements;
-    Range range;       ///< with the braces
-    Range open;        ///< the '{'
-    Range close;       ///< the '}'
+    Range range;  ///< with the braces
+    Range open;   ///< the '{'
+    Range close;  ///< the '}'
 };
 
 struct Function {
     bool is_entry = false;
     std::string_view linkage;
     std::string_view name;
-    std::vector<Variable> returns;      ///< .func (.reg .b32 r) f(...)
+    std::vector<Variable> returns;  ///< .func (.reg .b32 r) f(...)
     std::vector<Variable> parameters;
     std::vector<Directive> directives;  ///< .maxntid, .reqntid, .minnctapersm, .maxnreg, .noreturn, .pragma ...
     std::unique_ptr<Scope> body;        ///< null: a declaration
@@ -126,15 +136,17 @@ struct File {
 };
 
 /// `.alias a, b;`
-struct Alias { std::string_view name, target; };
+struct Alias {
+    std::string_view name, target;
+};
 
 /// A parsed module. Owns its text; every view of the tree points into it. Movable, not copyable.
 struct Module {
     std::unique_ptr<const std::string> text;
     std::uint32_t version_major = 0, version_minor = 0;
-    std::string_view target;            ///< "sm_90a" (first of the list)
+    std::string_view target;                       ///< "sm_90a" (first of the list)
     std::vector<std::string_view> target_options;  ///< "debug", "texmode_unified"
-    Range version_range, target_range;  ///< the directives, whole
+    Range version_range, target_range;             ///< the directives, whole
     std::uint32_t address_size = 64;
     std::vector<Variable> variables;    ///< module scope
     std::vector<Function> functions;    ///< in order; a declaration and its definition are two
@@ -142,11 +154,16 @@ struct Module {
     std::vector<File> files;
     std::vector<Alias> aliases;
 
-    std::string_view slice(Range range) const { return std::string_view(*text).substr(range.begin, range.end - range.begin); }
+    std::string_view slice(Range range) const {
+        return std::string_view(*text).substr(range.begin, range.end - range.begin);
+    }
     /// The defining (or, failing that, declaring) function of a name; nullptr where there is none.
     const Function* function(std::string_view name) const;
     const Variable* variable(std::string_view name) const;
     std::string_view file_name(std::uint32_t index) const;
+
+    /// Name to index in `functions` and `variables`, filled by parse(): a lookup for each call of a large module.
+    std::unordered_map<std::string_view, std::size_t> function_index, variable_index;
 };
 
 }  // namespace egpu::ptx
