@@ -79,6 +79,7 @@ function(egpu_part part)
     endif()
     add_dependencies(${target} ${target}_includes)
     if(NOT arg_NO_PCH AND NOT arg_COMPILE_OPTIONS)
+      target_link_libraries(${target} PUBLIC fmt::fmt)  # the precompiled header is made with its definitions
       target_precompile_headers(${target} REUSE_FROM egpu_precompiled)
     endif()
   else()

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a user names (`-p WHAT`) to verified programs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "ebpf/object/object.hpp"
+#include "ebpf/verifier/verifier.hpp"
+
+namespace egpu::host {
+
+/// Folders of an egpu installation or build tree, found from the running program: the prefix may be moved.
+struct InstallFolders {
+    std::string library;    ///< holds libegpu-agent.so, simulated/, programs/
+    std::string include;    ///< holds egpu/bpf/egpu.bpf.h
+};
+InstallFolders install_folders();
+
+/// One program of a probe and what the verifier said.
+struct CheckedProgram {
+    std::uint32_t index = 0;  ///< in Object::programs
+    std::optional<ebpf::Verification> verification;
+    std::vector<Diagnostic> refusal;  ///< where not accepted
+};
+
+/// One `-p`: an object with its programs checked. Programs that were refused don't run; the others do.
+struct LoadedProbe {
+    std::string name;  ///< "bandwidth"; of a file: its name without folder and extensions
+    std::string path;
+    std::shared_ptr<const ebpf::Object> object;
+    std::vector<CheckedProgram> programs;
+};
+
+/// Names of the installed programs, sorted.
+std::vector<std::string> installed_programs();
+
+/// An object from a name or a file (.bpf.c is compiled, .bpf.o read). Errors: EGPU-X02x with "did you mean", the
+/// compiler's messages, EGPU-B0xx.
+Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what);
+
+/// load_object and the verifier.
+Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options = {});
+
+}  // namespace egpu::host
