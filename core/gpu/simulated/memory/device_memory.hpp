@@ -23,9 +23,10 @@
 
 namespace egpu::simulated {
 
-/// First address and size of the range that device allocations come from (47-bit addresses).
+/// The range that device allocations come from (47-bit addresses): a slice for each simulated device.
 inline constexpr std::uint64_t kDeviceBase = 0x4000'0000'0000;
-inline constexpr std::uint64_t kDeviceRange = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kDeviceSlice = std::uint64_t{1} << 36;
+inline constexpr std::uint32_t kDeviceSlices = 64;
 /// Windows of the generic address space, each 4 GiB, outside of what a host process maps.
 inline constexpr std::uint64_t kSharedWindow = 0x3F00'0000'0000;
 inline constexpr std::uint64_t kLocalWindow = 0x3F01'0000'0000;
@@ -60,6 +61,7 @@ struct Allocation {
 /// All memory of one simulated device. Thread-safe.
 class DeviceMemory {
 public:
+    /// At most kDeviceSlice / 2 bytes are given out.
     explicit DeviceMemory(std::uint64_t capacity = std::uint64_t{8} << 30);
     ~DeviceMemory();
     DeviceMemory(const DeviceMemory&) = delete;
@@ -117,7 +119,10 @@ private:
     using Blocks = std::map<std::uint64_t, std::unique_ptr<Block>>;
 
     const Block* containing(std::uint64_t address) const;
-    std::uint64_t place(std::uint64_t bytes, std::uint64_t alignment);
+    std::optional<std::uint64_t> place(std::uint64_t bytes, std::uint64_t alignment);
+    bool overlaps(std::uint64_t address, std::uint64_t bytes) const;
+    Diagnostic out_of_range(std::string_view action, std::uint64_t address, std::uint64_t bytes) const;
+    std::string describe_locked(std::uint64_t address) const;
     void retire(Blocks::iterator block);
 
     const std::uint64_t capacity_;
@@ -125,7 +130,10 @@ private:
     std::atomic<std::uint64_t> generation_{1};
     mutable std::shared_mutex mutex_;
     Blocks blocks_;
-    std::map<std::uint64_t, std::uint64_t> holes_;  ///< free ranges of the device range: begin -> end
+    bool reserved_ = false;     ///< the slice is kept free of host mappings
+    int slice_ = -1;            ///< -1: all slices are taken, nothing can be allocated
+    std::uint64_t begin_ = 0;   ///< of the slice
+    std::uint64_t cursor_ = 0;  ///< where the next allocation is looked for: addresses are reused as late as possible
     std::vector<std::unique_ptr<Block>> retired_;
     std::uint32_t launches_ = 0;
 };
