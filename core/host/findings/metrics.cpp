@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/findings/metrics.hpp"
+
+#include <algorithm>
+
+namespace egpu::host {
+namespace {
+
+constexpr double kSectorBytes = 32;
+
+bool is_load(const Site& site) {
+    return site.opcode.starts_with("ld");
+}
+
+/// A row counts for the read and written columns where its key says global memory (or its probe counts nothing else).
+bool is_global(const Row& row) {
+    const KeyCell* space = row.key_named("space");
+    return space != nullptr && space->text == "global";
+}
+
+void add(std::optional<std::uint64_t>& sum, std::uint64_t value) {
+    sum = sum.value_or(0) + value;
+}
+
+/// requested_bytes of one map keyed by kernel, space and access. False where the map has other keys.
+bool add_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
+    bool found = false;
+    for (const auto& row : read_rows(data, view.catalogue)) {
+        const auto bytes = row.value_named("requested_bytes");
+        const KeyCell* access = row.key_named("access");
+        if (!bytes || access == nullptr || row.key_named("space") == nullptr || row.kernel_id == 0)
+            continue;
+        found = true;
+        auto& kernel = metrics[row.kernel_id];
+        const bool counts = is_global(row);
+        if (access->text != "store")
+            add(kernel.read_bytes, counts ? *bytes : 0);
+        if (access->text != "load")
+            add(kernel.written_bytes, counts ? *bytes : 0);
+    }
+    return found;
+}
+
+void complete_traffic(std::map<std::uint32_t, KernelMetrics>& metrics, const SessionView& view) {
+    // A kernel that was counted and made no access of one kind has 0 of it, not "n/a".
+    for (const auto& kernel : view.catalogue.kernels) {
+        if (kernel.state != KernelState::instrumented)
+            continue;
+        auto& entry = metrics[kernel.id];
+        entry.read_bytes = entry.read_bytes.value_or(0);
+        entry.written_bytes = entry.written_bytes.value_or(0);
+    }
+}
+
+bool has_traffic_fields(const MapData& data) {
+    const auto& definition = data.map->definition;
+    const auto has = [](const ebpf::TypeShape& shape, std::string_view name) {
+        return std::any_of(shape.fields.begin(), shape.fields.end(), [&](const auto& field) { return field.name == name; });
+    };
+    return has(definition.value, "requested_bytes") && has(definition.key, "space") && has(definition.key, "access");
+}
+
+}  // namespace
+
+std::vector<SiteMetrics> site_metrics(const SessionView& view) {
+    std::vector<SiteMetrics> sites;
+    for (const auto& data : view.maps) {
+        for (const auto& row : read_rows(data, view.catalogue)) {
+            const auto requests = row.value_named("requests");
+            const auto sectors = row.value_named("sectors");
+            if (row.site_id == 0 || !requests || !sectors)
+                continue;
+            sites.push_back({row.site_id, *requests, *sectors, row.value_named("requested_bytes")});
+        }
+        if (!sites.empty())
+            break;
+    }
+    return sites;
+}
+
+std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
+    std::map<std::uint32_t, KernelMetrics> metrics;
+    for (const auto& data : view.maps) {
+        if (has_traffic_fields(data) && data.age_ns) {
+            add_traffic(data, view, metrics);
+            complete_traffic(metrics, view);
+            break;
+        }
+    }
+    struct Loads {
+        std::uint64_t requests = 0, sectors = 0, bytes = 0;
+        bool bytes_known = true;
+    };
+    std::map<std::uint32_t, Loads> loads;
+    for (const auto& site : site_metrics(view)) {
+        const Site* record = view.catalogue.site(site.site_id);
+        if (record == nullptr || !is_load(*record))
+            continue;
+        auto& sum = loads[record->kernel_id];
+        sum.requests += site.requests;
+        sum.sectors += site.sectors;
+        sum.bytes += site.requested_bytes.value_or(0);
+        sum.bytes_known = sum.bytes_known && site.requested_bytes.has_value();
+    }
+    for (const auto& [kernel, sum] : loads) {
+        if (sum.requests == 0 || sum.sectors == 0)
+            continue;
+        auto& entry = metrics[kernel];
+        entry.sectors_per_load = static_cast<double>(sum.sectors) / static_cast<double>(sum.requests);
+        if (sum.bytes_known)
+            entry.sector_use =
+                std::min(1.0, static_cast<double>(sum.bytes) / (kSectorBytes * static_cast<double>(sum.sectors)));
+    }
+    return metrics;
+}
+
+}  // namespace egpu::host

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Derived figures of kernels and source lines, found by the names of value fields (TARGETS E2), whatever the probe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/view/session_view.hpp"
+
+namespace egpu::host {
+
+/// Figures of one kernel; nullopt: no probe counted it.
+struct KernelMetrics {
+    std::optional<std::uint64_t> read_bytes;     ///< requested_bytes of global loads and atomics
+    std::optional<std::uint64_t> written_bytes;  ///< requested_bytes of global stores and atomics
+    std::optional<double> sectors_per_load;      ///< sectors / requests of global loads
+    std::optional<double> sector_use;            ///< requested bytes / (32 x sectors) of global loads, at most 1
+};
+
+/// The same for one site: a row of a map whose key names a site and whose value has requests and sectors.
+struct SiteMetrics {
+    std::uint32_t site_id = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t sectors = 0;
+    std::optional<std::uint64_t> requested_bytes;
+};
+
+/// By kernel id. Where several maps count the same figure, the first in session order is taken.
+std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view);
+std::vector<SiteMetrics> site_metrics(const SessionView& view);
+
+}  // namespace egpu::host

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/view/rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace egpu::host {
+namespace {
+
+std::uint64_t load(const std::byte* from, std::uint32_t bytes, bool is_signed) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from, std::min<std::uint32_t>(bytes, 8));
+    if (is_signed && bytes < 8) {
+        const unsigned shift = 64 - bytes * 8;
+        value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+    }
+    return value;
+}
+
+std::string enumerator_text(const ebpf::TypeField& field, std::uint64_t raw) {
+    for (const auto& [value, name] : field.enumerators)
+        if (static_cast<std::uint64_t>(value) == raw)
+            return name;
+    return std::to_string(raw);
+}
+
+std::string key_text(const Catalogue& catalogue, const ebpf::TypeField& field, std::uint64_t raw) {
+    if (field.role == ebpf::Role::kernel_id) {
+        const Kernel* kernel = catalogue.kernel(raw);
+        return kernel != nullptr ? kernel->name : fmt::format("kernel {}", raw);
+    }
+    if (field.role == ebpf::Role::site_id) {
+        const Site* site = catalogue.site(raw);
+        return site != nullptr ? site_text(catalogue, *site) : fmt::format("site {}", raw);
+    }
+    if (field.role == ebpf::Role::address)
+        return fmt::format("{:#x}", raw);
+    if (!field.enumerators.empty())
+        return enumerator_text(field, raw);
+    return field.is_signed ? std::to_string(static_cast<std::int64_t>(raw)) : std::to_string(raw);
+}
+
+void read_key(const std::byte* key, const MapData& data, const Catalogue& catalogue, Row& row) {
+    for (const auto& field : data.map->definition.key.fields) {
+        if (field.elements != 1)
+            continue;
+        const std::uint64_t raw = load(key + field.offset, field.bytes, field.is_signed);
+        row.key.push_back({&field, raw, key_text(catalogue, field, raw)});
+        if (field.role == ebpf::Role::kernel_id && catalogue.kernel(raw) != nullptr)
+            row.kernel_id = static_cast<std::uint32_t>(raw);
+        if (field.role == ebpf::Role::site_id && catalogue.site(raw) != nullptr) {
+            row.site_id = static_cast<std::uint32_t>(raw);
+            row.kernel_id = catalogue.site(raw)->kernel_id;
+        }
+    }
+}
+
+/// Sums over the shards of one slot; wraps as the GPU's own additions do.
+void read_values(const std::byte* slot, const MapData& data, Row& row) {
+    for (const auto& field : data.map->definition.value.fields) {
+        ValueCell cell{&field, std::vector<std::uint64_t>(field.elements, 0)};
+        for (std::uint32_t shard = 0; shard < data.layout.shards; ++shard) {
+            const std::byte* value = slot + std::size_t{shard} * data.layout.stride + field.offset;
+            for (std::uint32_t i = 0; i < field.elements; ++i)
+                cell.elements[i] += load(value + std::size_t{i} * field.bytes, field.bytes, false);
+        }
+        for (auto& element : cell.elements) {
+            const std::uint64_t sum = element;
+            std::byte bytes[8];
+            std::memcpy(bytes, &sum, sizeof sum);
+            element = load(bytes, field.bytes, field.is_signed);
+        }
+        row.values.push_back(std::move(cell));
+    }
+}
+
+bool all_zero(const Row& row) {
+    return std::all_of(row.values.begin(), row.values.end(), [](const ValueCell& cell) {
+        return std::all_of(cell.elements.begin(), cell.elements.end(), [](std::uint64_t value) { return value == 0; });
+    });
+}
+
+}  // namespace
+
+const KeyCell* Row::key_named(std::string_view name) const {
+    const auto found = std::find_if(key.begin(), key.end(), [&](const KeyCell& cell) { return cell.field->name == name; });
+    return found != key.end() ? &*found : nullptr;
+}
+
+std::optional<std::uint64_t> Row::value_named(std::string_view name) const {
+    for (const auto& cell : values)
+        if (cell.field->name == name && cell.elements.size() == 1)
+            return cell.elements[0];
+    return std::nullopt;
+}
+
+std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool all) {
+    std::vector<Row> rows;
+    const std::size_t slot_bytes = std::size_t{data.layout.stride} * data.layout.shards;
+    const std::uint32_t key_bytes = data.map->definition.key_bytes;
+    const bool is_array = data.map->definition.is_array();
+    std::size_t slots = slot_bytes == 0 ? 0 : std::min<std::size_t>(data.slots, data.values.size() / slot_bytes);
+    if (!is_array)
+        slots = key_bytes == 0 ? 0 : std::min(slots, data.keys.size() / key_bytes);
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+        Row row;
+        const auto index = static_cast<std::uint32_t>(slot);
+        if (is_array && key_bytes == sizeof index)
+            read_key(reinterpret_cast<const std::byte*>(&index), data, catalogue, row);
+        else if (!is_array)
+            read_key(data.keys.data() + slot * key_bytes, data, catalogue, row);
+        read_values(data.values.data() + slot * slot_bytes, data, row);
+        if (!all && is_array && all_zero(row))
+            continue;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::string site_text(const Catalogue& catalogue, const Site& site) {
+    const Kernel* kernel = catalogue.kernel(site.kernel_id);
+    const std::string name = kernel != nullptr ? kernel->name : "?";
+    if (site.file.empty())
+        return fmt::format("{} #{} {}", name, site.id, site.opcode);
+    return fmt::format("{} {}:{}", name, site.file, site.line);
+}
+
+}  // namespace egpu::host

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A map's bytes as rows: keys with names, values merged over their shards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/catalogue/catalogue.hpp"
+#include "maps/layout/layout.hpp"
+
+namespace egpu::host {
+
+/// One map as it was copied from the GPU.
+struct MapData {
+    const Map* map = nullptr;
+    maps::Layout layout;
+    std::uint32_t slots = 0;               ///< that `values` holds
+    std::vector<std::byte> keys;           ///< key_bytes x slots; empty for arrays
+    std::vector<std::byte> values;         ///< stride x shards x slots
+    std::optional<std::uint64_t> age_ns;   ///< since the copy; nullopt: never copied
+    std::uint32_t refused_keys = 0;        ///< keys that found the map full
+};
+
+struct KeyCell {
+    const ebpf::TypeField* field = nullptr;
+    std::uint64_t raw = 0;
+    std::string text;  ///< "vector_add", "gather.cu:14", "global", "7"
+};
+
+struct ValueCell {
+    const ebpf::TypeField* field = nullptr;
+    std::vector<std::uint64_t> elements;  ///< one, or a histogram's slots; sign-extended where signed
+};
+
+struct Row {
+    std::vector<KeyCell> key;
+    std::vector<ValueCell> values;
+    std::uint32_t kernel_id = 0;  ///< of the key's kernel or site; 0: the key names none
+    std::uint32_t site_id = 0;
+    /// The cell of a key field; nullptr where the key has none of that name.
+    const KeyCell* key_named(std::string_view name) const;
+    std::optional<std::uint64_t> value_named(std::string_view name) const;
+};
+
+/// All rows in the order of their keys' first use. Rows of an array that are all zero are left out unless `all`.
+std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool all = false);
+
+/// "gather_strided gather.cu:14", or "gather_strided #3" without line information.
+std::string site_text(const Catalogue& catalogue, const Site& site);
+
+}  // namespace egpu::host

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/view/session_view.hpp"
+
+namespace egpu::host {
+
+std::uint64_t SessionView::launches() const {
+    std::uint64_t sum = 0;
+    for (const auto& count : counts)
+        sum += count.launches;
+    return sum;
+}
+
+std::uint64_t SessionView::instrumented_launches() const {
+    std::uint64_t sum = 0;
+    for (const auto& count : counts)
+        sum += count.instrumented;
+    return sum;
+}
+
+const MapData* SessionView::map_named(std::string_view name) const {
+    const MapData* found = nullptr;
+    for (const auto& data : maps) {
+        if (data.map->name == name)
+            return &data;
+        if (data.map->definition.name == name) {
+            if (found != nullptr)
+                return nullptr;
+            found = &data;
+        }
+    }
+    return found;
+}
+
+}  // namespace egpu::host
