@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "maps/snapshot/snapshot.hpp"
+
 namespace egpu::host {
 namespace {
 
@@ -57,21 +59,20 @@ void read_key(const std::byte* key, const MapData& data, const Catalogue& catalo
     }
 }
 
-/// Sums over the shards of one slot; wraps as the GPU's own additions do.
-void read_values(const std::byte* slot, const MapData& data, Row& row) {
-    for (const auto& field : data.map->definition.value.fields) {
-        ValueCell cell{&field, std::vector<std::uint64_t>(field.elements, 0)};
-        for (std::uint32_t shard = 0; shard < data.layout.shards; ++shard) {
-            const std::byte* value = slot + std::size_t{shard} * data.layout.stride + field.offset;
-            for (std::uint32_t i = 0; i < field.elements; ++i)
-                cell.elements[i] += load(value + std::size_t{i} * field.bytes, field.bytes, false);
-        }
-        for (auto& element : cell.elements) {
-            const std::uint64_t sum = element;
-            std::byte bytes[8];
-            std::memcpy(bytes, &sum, sizeof sum);
-            element = load(bytes, field.bytes, field.is_signed);
-        }
+/// The numbers of a value that are summed over shards; built once per map.
+std::vector<maps::FieldRange> summed_fields(const ebpf::TypeShape& value) {
+    std::vector<maps::FieldRange> ranges;
+    for (const auto& field : value.fields)
+        for (std::uint32_t i = 0; i < field.elements && (field.bytes == 4 || field.bytes == 8); ++i)
+            ranges.push_back({field.offset + i * field.bytes, field.bytes});
+    return ranges;
+}
+
+void read_values(std::span<const std::byte> merged, const ebpf::TypeShape& shape, Row& row) {
+    for (const auto& field : shape.fields) {
+        ValueCell cell{&field, {}};
+        for (std::uint32_t i = 0; i < field.elements; ++i)
+            cell.elements.push_back(load(merged.data() + field.offset + i * field.bytes, field.bytes, field.is_signed));
         row.values.push_back(std::move(cell));
     }
 }
@@ -101,6 +102,8 @@ std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool
     const std::size_t slot_bytes = std::size_t{data.layout.stride} * data.layout.shards;
     const std::uint32_t key_bytes = data.map->definition.key_bytes;
     const bool is_array = data.map->definition.is_array();
+    const auto summed = summed_fields(data.map->definition.value);
+    std::vector<std::byte> merged(data.layout.value_bytes);
     std::size_t slots = slot_bytes == 0 ? 0 : std::min<std::size_t>(data.slots, data.values.size() / slot_bytes);
     if (!is_array)
         slots = key_bytes == 0 ? 0 : std::min(slots, data.keys.size() / key_bytes);
@@ -111,7 +114,9 @@ std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool
             read_key(reinterpret_cast<const std::byte*>(&index), data, catalogue, row);
         else if (!is_array)
             read_key(data.keys.data() + slot * key_bytes, data, catalogue, row);
-        read_values(data.values.data() + slot * slot_bytes, data, row);
+        if (!maps::merge_slot(data.values, data.layout, index, summed, merged))
+            continue;
+        read_values(merged, data.map->definition.value, row);
         if (!all && is_array && all_zero(row))
             continue;
         rows.push_back(std::move(row));

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/view/live_view.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "segment/snapshots/snapshots.hpp"
+
+namespace egpu::host {
+namespace {
+
+std::uint64_t monotonic_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+template <typename T>
+T read_word(T& word) {
+    return std::atomic_ref<T>(word).load(std::memory_order_acquire);
+}
+
+/// Text of a fixed field that another process writes: it may lack its NUL.
+template <std::size_t N>
+std::string fixed_text(const char (&text)[N]) {
+    return std::string(text, ::strnlen(text, N));
+}
+
+std::optional<std::uint64_t> age(std::uint64_t then, std::uint64_t now) {
+    if (then == 0)
+        return std::nullopt;
+    return now > then ? now - then : 0;
+}
+
+Result<Catalogue> read_catalogue(const segment::View& segment) {
+    auto& header = segment.header();
+    // The writer fills the buffer that is not current; a reader that is overtaken twice in one read tries again.
+    for (int attempt = 0; attempt < 16; ++attempt) {
+        const std::uint32_t version = read_word(header.catalogue_version);
+        const std::uint32_t index = read_word(header.catalogue_index) & 1;
+        const auto area = segment.catalogue(index);
+        const auto bytes = std::min<std::uint64_t>(read_word(header.catalogue_bytes[index]), area.size());
+        const std::string text(reinterpret_cast<const char*>(area.data()), bytes);
+        if (read_word(header.catalogue_version) != version)
+            continue;
+        return catalogue_from_json(text);
+    }
+    return error("EGPU-M011", "the session's catalogue changes faster than it can be read");
+}
+
+MapData read_map(const segment::View& segment, std::uint32_t index, const Map& map, std::uint64_t now) {
+    MapData data;
+    data.map = &map;
+    data.layout = segment::layout_of(segment, index);
+    data.refused_keys = read_word(segment.map(index).refused_keys);
+    const std::uint32_t used = segment.used_slots(index);
+    maps::Snapshot snapshot;
+    if (segment::copy_snapshot(segment, index, &snapshot) == maps::CopyResult::copied) {
+        data.slots = std::min(snapshot.slots, used);
+        data.values = std::move(snapshot.bytes);
+        data.age_ns = age(snapshot.taken_ns, now);
+    }
+    if (!map.definition.is_array()) {
+        const auto keys = segment.keys(index);
+        const std::size_t wanted = std::size_t{data.slots} * map.definition.key_bytes;
+        data.keys.assign(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, keys.size())));
+    }
+    return data;
+}
+
+/// A map of the catalogue must be the segment's: sizes that differ come from a damaged segment.
+bool same_shape(const segment::View& segment, std::uint32_t index, const Map& map) {
+    const auto& geometry = segment.geometry(index);
+    return geometry.value_bytes == map.definition.value_bytes &&
+           geometry.key_bytes == map.definition.key_bytes && geometry.is_array == map.definition.is_array();
+}
+
+void read_device(const egpu_segment_header& header, SessionView& view) {
+    view.device_name = fixed_text(header.device_name);
+    view.compute_capability = header.compute_capability;
+    view.sm_count = header.device_attribute_sm_count;
+    view.simulated = header.simulated != 0;
+}
+
+}  // namespace
+
+Result<SessionView> read_session(const segment::View& segment) {
+    auto catalogue = read_catalogue(segment);
+    if (!catalogue)
+        return catalogue.errors();
+    SessionView view;
+    view.catalogue = std::move(*catalogue);
+    auto& header = segment.header();
+    const std::uint64_t now = monotonic_ns();
+    const auto counters = segment.kernels();
+    for (std::size_t i = 0; i < view.catalogue.kernels.size() && i < counters.size(); ++i)
+        view.counts.push_back({read_word(counters[i].launches), read_word(counters[i].launches_instrumented)});
+    view.counts.resize(view.catalogue.kernels.size());
+    if (view.catalogue.maps.size() != segment.map_count())
+        return error("EGPU-M012", "the session's catalogue and its maps disagree");
+    for (std::uint32_t i = 0; i < segment.map_count(); ++i) {
+        if (!same_shape(segment, i, view.catalogue.maps[i]))
+            return error("EGPU-M012", "the session's catalogue and its maps disagree");
+        view.maps.push_back(read_map(segment, i, view.catalogue.maps[i], now));
+    }
+    if (read_word(header.device_ready) != 0)
+        read_device(header, view);
+    view.program = fixed_text(header.program);
+    view.agent_pid = read_word(header.agent_pid);
+    view.other_processes = read_word(header.other_processes);
+    view.gpu_memory_bytes = std::uint64_t{read_word(header.gpu_memory_kib)} * 1024;
+    view.waited_ns = read_word(header.wait_ns_total);
+    view.longest_wait_ns = read_word(header.wait_ns_longest);
+    view.unknown_launches = read_word(header.launches_unknown);
+    view.drained = read_word(header.end_reason) != EGPU_END_NONE;
+    view.last_drain_age_ns = age(read_word(header.last_drain_ns), now);
+    if (read_word(header.agent_error) != 0)
+        view.agent_error = fixed_text(header.agent_error_text);
+    return view;
+}
+
+}  // namespace egpu::host

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A SessionView out of a segment, by whoever has it mapped.
+#pragma once
+
+#include "base/result.hpp"
+#include "host/view/session_view.hpp"
+#include "segment/access/view.hpp"
+
+namespace egpu::host {
+
+/// The session as it stands now. EGPU-M01x where the catalogue can't be read.
+Result<SessionView> read_session(const segment::View& segment);
+
+}  // namespace egpu::host
