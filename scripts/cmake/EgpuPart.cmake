@@ -8,7 +8,7 @@
 # Top to bottom; a room may use itself and rooms above it, less what _forbidden lists.
 set(EGPU_ROOMS base ebpf ptx maps inject segment gpu linux agent host cli)
 
-# DESIGN 3: the agent's diet; agent and host never meet.
+# DESIGN 3: the agent's diet (a room's name allows its leaves); agent and host never meet.
 set(EGPU_AGENT_MAY_USE base segment maps/layout ptx/fatbin/extent gpu/device gpu/cuda gpu/sanitizer)
 
 function(egpu_part_check_direction part uses)
@@ -23,7 +23,8 @@ function(egpu_part_check_direction part uses)
     if(other GREATER own)
       message(FATAL_ERROR "part ${part} uses ${use}, a room below its own")
     endif()
-    if(room STREQUAL "agent" AND NOT used_room STREQUAL "agent" AND NOT use IN_LIST EGPU_AGENT_MAY_USE)
+    if(room STREQUAL "agent" AND NOT used_room STREQUAL "agent" AND NOT use IN_LIST EGPU_AGENT_MAY_USE
+       AND NOT used_room IN_LIST EGPU_AGENT_MAY_USE)
       message(FATAL_ERROR "part ${part} uses ${use}: the agent may use only ${EGPU_AGENT_MAY_USE}")
     endif()
     if((room STREQUAL "host" OR room STREQUAL "cli") AND used_room STREQUAL "agent")

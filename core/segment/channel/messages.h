@@ -17,19 +17,19 @@ struct egpu_message {
 
 enum egpu_message_type {
     /* agent -> host */
-    EGPU_MESSAGE_DEVICE = 1,      /* body: egpu_message_device; before the first image */
-    EGPU_MESSAGE_IMAGE = 2,       /* body: egpu_message_image, then the image's bytes (absent where the host has them) */
+    EGPU_MESSAGE_DEVICE = 1, /* body: egpu_message_device; before the first image */
+    EGPU_MESSAGE_IMAGE = 2,  /* body: egpu_message_image, then the image's bytes (absent where the host has them) */
     EGPU_MESSAGE_COPY_RESULT = 3, /* body: egpu_message_copy_result */
     /* host -> agent */
-    EGPU_MESSAGE_KERNELS = 16,    /* answer to IMAGE: egpu_message_kernels, then `kernels` egpu_kernel_answer */
-    EGPU_MESSAGE_COPY = 17,       /* egpu_message_copy, table entries, symbols, image; `request` of the IMAGE */
+    EGPU_MESSAGE_KERNELS = 16,       /* answer to IMAGE: egpu_message_kernels, then `kernels` egpu_kernel_answer */
+    EGPU_MESSAGE_COPY = 17,          /* egpu_message_copy, table entries, symbols, image; `request` of the IMAGE */
     EGPU_MESSAGE_END_OF_COPIES = 18, /* no body: all copies for that request have been sent */
 };
 
 struct egpu_message_device {
     uint32_t compute_capability; /* 90 */
     uint32_t sm_count;
-    uint32_t driver_version;     /* 13000 */
+    uint32_t driver_version; /* 13000 */
     uint32_t simulated;
     char name[128];
 };
@@ -39,9 +39,9 @@ struct egpu_message_image {
     uint64_t image_bytes;         /* of the image; the bytes follow in this body */
     uint32_t kind;                /* egpu_image_kind */
     uint32_t relocatable;
-    uint32_t maxregisters;        /* JIT options of the load call; 0: none */
-    uint32_t optimisation_level;  /* 0xffffffff: none */
-    char path[256];               /* file of the object that holds it, may be empty */
+    uint32_t maxregisters;       /* JIT options of the load call; 0: none */
+    uint32_t optimisation_level; /* 0xffffffff: none */
+    char path[256];              /* file of the object that holds it, may be empty */
 };
 
 /* The kernels that the host found in an image: the agent counts launches under their ids. */
@@ -50,41 +50,42 @@ struct egpu_message_kernels {
     uint32_t copies; /* COPY messages to follow */
 };
 struct egpu_kernel_answer {
-    uint32_t kernel_id;   /* from 1; index of the counters + 1 */
-    uint32_t name_bytes;  /* the mangled name follows, padded to 8 */
+    uint32_t kernel_id;  /* from 1; index of the counters + 1 */
+    uint32_t name_bytes; /* the mangled name follows, padded to 8 */
 };
 
-/* An instrumented copy: table entries, then symbol bytes, then the image (cubin, or NUL-ended PTX), each padded to 8. */
+/* An instrumented copy: table entries, then symbol bytes, then the image (cubin, or NUL-ended PTX), each padded to 8.
+ */
 struct egpu_message_copy {
     uint32_t kernel_id;
-    uint32_t entries;       /* egpu_table_entry */
+    uint32_t entries; /* egpu_table_entry */
     uint32_t symbol_bytes;
-    uint32_t name_bytes;    /* the entry's mangled name: the first bytes of the symbols */
+    uint32_t name_bytes; /* the entry's mangled name: the first bytes of the symbols */
     uint64_t image_bytes;
 };
 struct egpu_table_entry {
-    uint32_t kind;          /* 1: element of a map, 2: global of the original */
-    uint32_t map;           /* 1: index of the map */
-    uint64_t offset;        /* 1: byte offset in the map; 2: offset of the name in the symbols (NUL-ended) */
+    uint32_t kind;   /* 1: element of a map, 2: global of the original */
+    uint32_t map;    /* 1: index of the map */
+    uint64_t offset; /* 1: byte offset in the map; 2: offset of the name in the symbols (NUL-ended) */
 };
 
 struct egpu_message_copy_result {
     uint32_t kernel_id;
-    int32_t result;         /* CUresult; 0 loaded */
-    uint32_t registers;     /* of the copy, from the driver; 0 unknown */
+    int32_t result;     /* CUresult; 0 loaded */
+    uint32_t registers; /* of the copy, from the driver; 0 unknown */
     uint32_t original_registers;
     uint32_t local_bytes, original_local_bytes;
-    uint32_t reason;        /* egpu_copy_reason */
+    uint32_t reason; /* egpu_copy_reason */
     uint32_t reserved;
 };
 enum egpu_copy_reason {
     EGPU_COPY_LOADED = 0,
-    EGPU_COPY_LOAD_FAILED = 1,     /* the driver refused the image */
-    EGPU_COPY_NO_SYMBOL = 2,       /* a global of the original was not found */
-    EGPU_COPY_NO_MEMORY = 3,       /* device memory for maps refused or over the limit */
-    EGPU_COPY_LOCAL_MEMORY = 4,    /* would raise local memory over the context's limit */
-    EGPU_COPY_OTHER_CONTEXT = 5,   /* a context beside the first one: not observed in this version */
-    EGPU_COPY_FEWER_BLOCKS = 6,    /* residency would fall */
+    EGPU_COPY_LOAD_FAILED = 1,   /* the driver refused the image */
+    EGPU_COPY_NO_SYMBOL = 2,     /* a global of the original was not found */
+    EGPU_COPY_NO_MEMORY = 3,     /* device memory for maps refused or over the limit */
+    EGPU_COPY_LOCAL_MEMORY = 4,  /* would raise local memory over the context's limit */
+    EGPU_COPY_OTHER_CONTEXT = 5, /* a context beside the first one: not observed in this version */
+    EGPU_COPY_FEWER_BLOCKS = 6,  /* residency would fall */
 };
 
 #ifdef __cplusplus

@@ -7,7 +7,8 @@
  * Each word has one writer, named below: H the egpu process, A the agent. Multi-word data is published by a sequence
  * (odd while written) or a double buffer; readers never lock and never wait.
  *
- *   header | kernels[] | maps[] | keys of each map | snapshots of each map (2) | to_host ring | to_agent ring | catalogue (2)
+ *   header | kernels[] | maps[] | keys of each map | snapshots of each map (2) | to_host ring | to_agent ring |
+ * catalogue (2)
  */
 #pragma once
 #include <stddef.h>
@@ -31,18 +32,24 @@ struct egpu_extent {
 enum egpu_session_state {
     EGPU_SESSION_STARTING = 0, /* laid out, no agent yet */
     EGPU_SESSION_RUNNING = 1,
-    EGPU_SESSION_DRAINED = 2,  /* the agent's final drain is done */
-    EGPU_SESSION_ENDED = 3,    /* the egpu process has let go: the agent only runs originals */
+    EGPU_SESSION_DRAINED = 2, /* the agent's final drain is done */
+    EGPU_SESSION_ENDED = 3,   /* the egpu process has let go: the agent only runs originals */
 };
 
 /* What a final drain was started by (egpu_segment_header.end_reason). */
-enum egpu_end_reason { EGPU_END_NONE = 0, EGPU_END_EXIT = 1, EGPU_END_UNDERSCORE_EXIT = 2, EGPU_END_CONTEXT = 3, EGPU_END_EXEC = 4 };
+enum egpu_end_reason {
+    EGPU_END_NONE = 0,
+    EGPU_END_EXIT = 1,
+    EGPU_END_UNDERSCORE_EXIT = 2,
+    EGPU_END_CONTEXT = 3,
+    EGPU_END_EXEC = 4
+};
 
 /* A byte ring with one producer and one consumer; positions only grow, index = position % bytes. */
 struct egpu_ring {
     struct egpu_extent data;
-    uint64_t written;   /* by the producer; also the futex word's source: low 32 bits */
-    uint64_t read;      /* by the consumer */
+    uint64_t written;       /* by the producer */
+    uint64_t read;          /* by the consumer */
     uint32_t wake_consumer; /* futex words: incremented by the other side after each change */
     uint32_t wake_producer;
 };
@@ -59,45 +66,51 @@ struct egpu_segment_header {
     uint64_t started_ns;        /* H: CLOCK_REALTIME */
     uint64_t host_heartbeat_ns; /* H: CLOCK_MONOTONIC, 10 times a second */
 
-    uint32_t state;             /* A and H: egpu_session_state, only grows */
-    uint32_t agent_pid;         /* A: compare-and-swap from 0 by the process that first uses CUDA */
-    uint64_t agent_start_time;  /* A */
-    uint64_t agent_heartbeat_ns;/* A: each drain, CLOCK_MONOTONIC */
-    uint64_t last_drain_ns;     /* A: CLOCK_MONOTONIC of the last complete copy */
-    uint64_t drains;            /* A: count of complete copies */
-    uint32_t end_reason;        /* A: egpu_end_reason of the final drain */
-    uint32_t other_processes;   /* A: processes of the application that used CUDA and were turned away */
-    uint32_t enabled;           /* H: 0 = launch originals everywhere (detached) */
-    uint32_t drain_interval_us; /* H: 50,000 for 20 Hz */
-    uint32_t drain_request;     /* H: incremented to ask for a copy now; futex */
-    uint32_t wait_ms;           /* H: how long a module load may wait for its answer */
-    uint32_t contexts;          /* A: contexts seen */
-    uint32_t gpu_memory_kib;    /* A: allocated by egpu on the device */
-    uint64_t gpu_memory_limit;  /* H: bytes */
-    uint64_t wait_ns_total;     /* A: time application threads waited for copies */
-    uint64_t wait_ns_longest;   /* A */
-    uint64_t launches_unknown;  /* A: launches of handles that belong to no image it saw */
+    uint32_t state;                     /* A and H: egpu_session_state, only grows */
+    uint32_t agent_pid;                 /* A: compare-and-swap from 0 by the process that first uses CUDA */
+    uint64_t agent_start_time;          /* A */
+    uint64_t agent_heartbeat_ns;        /* A: each drain, CLOCK_MONOTONIC */
+    uint64_t last_drain_ns;             /* A: CLOCK_MONOTONIC of the last complete copy */
+    uint64_t drains;                    /* A: count of complete copies */
+    uint32_t end_reason;                /* A: egpu_end_reason of the final drain */
+    uint32_t other_processes;           /* A: processes of the application that used CUDA and were turned away */
+    uint32_t enabled;                   /* H: 0 = launch originals everywhere (detached) */
+    uint32_t drain_interval_us;         /* H: 50,000 for 20 Hz */
+    uint32_t drain_request;             /* H: incremented to ask for a copy now; futex */
+    uint32_t wait_ms;                   /* H: how long a module load may wait for its answer */
+    uint32_t contexts;                  /* A: contexts seen */
+    uint32_t gpu_memory_kib;            /* A: allocated by egpu on the device */
+    uint64_t gpu_memory_limit;          /* H: bytes */
+    uint64_t wait_ns_total;             /* A: time application threads waited for copies */
+    uint64_t wait_ns_longest;           /* A */
+    uint64_t launches_unknown;          /* A: launches of handles that belong to no image it saw */
     uint32_t device_attribute_sm_count; /* A */
     uint32_t compute_capability;        /* A: 90 */
     uint32_t simulated;                 /* A: 1 where the stand-in driver answers */
     uint32_t driver_version;            /* A: cuDriverGetVersion */
-    char device_name[128];      /* A: then `device_ready` is set */
-    uint32_t device_ready;      /* A */
-    uint32_t agent_error;       /* A: 0, or a code of segment/channel/messages.h, with text below */
-    char agent_error_text[256]; /* A */
-    char program[256];          /* A: /proc/self/exe's last part */
+    char device_name[128];              /* A: then `device_ready` is set */
+    uint32_t device_ready;              /* A */
+    uint32_t agent_error;               /* A: 0, or a code of segment/channel/messages.h, with text below */
+    char agent_error_text[256];         /* A */
+    char program[256];                  /* A: /proc/self/exe's last part */
 
-    uint32_t kernel_capacity;   /* H */
-    uint32_t map_count;         /* H */
-    struct egpu_extent kernels; /* egpu_kernel_counters[kernel_capacity] */
-    struct egpu_extent maps;    /* egpu_map_entry[map_count] */
-    struct egpu_ring to_host;   /* producer A */
-    struct egpu_ring to_agent;  /* producer H */
-    struct egpu_extent catalogue[2];  /* H: JSON text (host/session/catalogue.hpp) */
-    uint64_t catalogue_bytes[2];      /* H */
-    uint32_t catalogue_index;         /* H: which one is current: 0, 1; set last */
-    uint32_t catalogue_version;       /* H: incremented with each */
-    uint8_t reserved[256];
+    uint32_t kernel_capacity;        /* H */
+    uint32_t map_count;              /* H */
+    struct egpu_extent kernels;      /* egpu_kernel_counters[kernel_capacity] */
+    struct egpu_extent maps;         /* egpu_map_entry[map_count] */
+    struct egpu_ring to_host;        /* producer A */
+    struct egpu_ring to_agent;       /* producer H */
+    struct egpu_extent catalogue[2]; /* H: JSON text (host/session/catalogue.hpp) */
+    uint64_t catalogue_bytes[2];     /* H */
+    uint32_t catalogue_index;        /* H: which one is current: 0, 1; set last */
+    uint32_t catalogue_version;      /* H: incremented with each */
+
+    uint64_t launches_captured; /* A: launches recorded into a graph: the original runs there in this version */
+    uint32_t images_unanswered; /* A: loads that went on without an answer (time-out, dead host, broken channel) */
+    uint32_t channel_broken;    /* A: 1 once a ring held nonsense; no copies from then on */
+    uint32_t handles_dropped;   /* A: kernels beyond EGPU_SEGMENT_MAX_KERNELS handles: launched uncounted */
+    uint32_t copies_loaded;     /* A: instrumented copies in the table */
+    uint8_t reserved[232];
 };
 
 /* Counters of one kernel (index = kernel id - 1); written by the agent with relaxed atomic adds. */
@@ -106,28 +119,31 @@ struct egpu_kernel_counters {
     uint64_t launches_instrumented;
     uint64_t first_launch_ns; /* CLOCK_MONOTONIC, 0: never */
     uint64_t last_launch_ns;
-    uint32_t copy_state;      /* A: 0 none, 1 loaded, 2 load failed (code in copy_result) */
-    int32_t copy_result;      /* A: CUresult of a failed load */
-    uint64_t reserved[3];
+    uint32_t copy_state;        /* A: 0 none, 1 loaded, 2 load failed (code in copy_result) */
+    int32_t copy_result;        /* A: CUresult of a failed load */
+    uint64_t launches_captured; /* A: of `launches`, those recorded into a graph as the original */
+    uint32_t copy_reason;       /* A: egpu_copy_reason of the last answer */
+    uint32_t reserved0;
+    uint64_t reserved[1];
 };
 
 /* One map of the session. */
 struct egpu_map_entry {
-    char name[64];            /* H: "bandwidth/traffic" */
-    uint32_t value_bytes;     /* H, with the next four: maps/layout */
+    char name[64];        /* H: "bandwidth/traffic" */
+    uint32_t value_bytes; /* H, with the next four: maps/layout */
     uint32_t stride;
     uint32_t capacity;
     uint32_t shards;
-    uint32_t key_bytes;       /* H */
-    uint32_t is_array;        /* H */
-    uint32_t used_slots;      /* H: published with release after the key is written */
-    uint32_t refused_keys;    /* H: static keys that found the map full */
-    struct egpu_extent keys;  /* H: key_bytes x capacity (hash); empty for arrays */
+    uint32_t key_bytes;             /* H */
+    uint32_t is_array;              /* H */
+    uint32_t used_slots;            /* H: published with release after the key is written */
+    uint32_t refused_keys;          /* H: static keys that found the map full */
+    struct egpu_extent keys;        /* H: key_bytes x capacity (hash); empty for arrays */
     struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each */
-    uint32_t snapshot_index;  /* A: current one; set last */
-    uint32_t snapshot_slots[2]; /* A: slots that it holds */
+    uint32_t snapshot_index;        /* A: current one; set last */
+    uint32_t snapshot_slots[2];     /* A: slots that it holds */
     uint32_t reserved0;
-    uint64_t snapshot_ns[2];  /* A: CLOCK_MONOTONIC of the copy; 0: none yet */
+    uint64_t snapshot_ns[2];       /* A: CLOCK_MONOTONIC of the copy; 0: none yet */
     uint64_t snapshot_sequence[2]; /* A: odd while it is written */
     uint64_t reserved[4];
 };

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one check of a segment's geometry. Each word is copied first and checked in the copy, so a writer that changes
+// it in between gains nothing.
+#include "segment/access/view.hpp"
+
+#include <cstring>
+
+#include "segment/access/shared.hpp"
+
+namespace egpu::segment {
+
+namespace {
+
+constexpr std::uint32_t kLargestValue = 1u << 20;  // bytes; a value is a struct of an eBPF program
+constexpr std::uint32_t kLargestKey = 512;         // bytes: MAX_BPF_STACK, where keys are made
+constexpr std::uint32_t kLargestCapacity = 1u << 26;
+constexpr std::uint32_t kMostShards = 4096;  // one an SM; no GPU has as many
+constexpr std::uint64_t kSmallestRing = 4096;
+
+bool plausible(const MapGeometry& map) {
+    if (map.value_bytes == 0 || map.value_bytes > kLargestValue || map.stride != ((map.value_bytes + 7) & ~7u))
+        return false;
+    if (map.capacity == 0 || map.capacity > kLargestCapacity || map.shards == 0 || map.shards > kMostShards)
+        return false;
+    return map.is_array || (map.key_bytes != 0 && map.key_bytes <= kLargestKey);
+}
+
+}  // namespace
+
+std::string_view to_text(AccessError error) {
+    switch (error) {
+        case AccessError::none:
+            return "is sound";
+        case AccessError::not_found:
+            return "does not exist";
+        case AccessError::no_permission:
+            return "belongs to another user";
+        case AccessError::map_failed:
+            return "can't be mapped";
+        case AccessError::too_short:
+            return "is shorter than it says";
+        case AccessError::not_a_segment:
+            return "is not a segment of egpu";
+        case AccessError::other_layout:
+            return "has another layout version";
+        case AccessError::other_build:
+            return "is of another build of egpu";
+        case AccessError::corrupt:
+            return "is damaged";
+    }
+    return "is damaged";
+}
+
+bool View::inside(const egpu_extent& extent, std::uint64_t wanted_bytes) const {
+    if (extent.offset % 8 != 0 || extent.bytes < wanted_bytes || extent.offset > bytes_)
+        return false;
+    if (extent.offset < sizeof(egpu_segment_header) && extent.bytes != 0)
+        return false;
+    return extent.bytes <= bytes_ - extent.offset;
+}
+
+AccessError View::check_header(const egpu_segment_header& header, std::uint64_t build_id) {
+    if (load_acquire(header.magic) != EGPU_SEGMENT_MAGIC)
+        return AccessError::not_a_segment;
+    if (header.layout_version != EGPU_SEGMENT_LAYOUT || header.header_bytes != sizeof(egpu_segment_header))
+        return AccessError::other_layout;
+    if (build_id != 0 && header.build_id != build_id)
+        return AccessError::other_build;
+    const std::uint64_t said = header.bytes;
+    if (said > bytes_)
+        return AccessError::too_short;
+    bytes_ = said;  // a longer file is no harm: what lies behind is never looked at
+    kernel_capacity_ = header.kernel_capacity;
+    map_count_ = header.map_count;
+    kernels_ = header.kernels;
+    map_entries_ = header.maps;
+    to_host_ = header.to_host.data;
+    to_agent_ = header.to_agent.data;
+    catalogue_[0] = header.catalogue[0];
+    catalogue_[1] = header.catalogue[1];
+    if (kernel_capacity_ > EGPU_SEGMENT_MAX_KERNELS || map_count_ > EGPU_SEGMENT_MAX_MAPS)
+        return AccessError::corrupt;
+    const bool sound = inside(kernels_, sizeof(egpu_kernel_counters) * std::uint64_t{kernel_capacity_}) &&
+                       inside(map_entries_, sizeof(egpu_map_entry) * std::uint64_t{map_count_}) &&
+                       inside(to_host_, kSmallestRing) && to_host_.bytes % 8 == 0 && inside(to_agent_, kSmallestRing) &&
+                       to_agent_.bytes % 8 == 0 && inside(catalogue_[0], 0) && inside(catalogue_[1], 0);
+    return sound ? AccessError::none : AccessError::corrupt;
+}
+
+AccessError View::check_maps(const egpu_segment_header&) {
+    for (std::uint32_t i = 0; i < map_count_; ++i) {
+        egpu_map_entry entry;
+        std::memcpy(&entry, base_ + map_entries_.offset + sizeof(entry) * i, sizeof(entry));
+        MapGeometry& map = maps_[i];
+        map = {entry.value_bytes, entry.stride,
+               entry.capacity,    entry.shards,
+               entry.key_bytes,   entry.is_array != 0,
+               entry.keys.offset, {entry.snapshot[0].offset, entry.snapshot[1].offset}};
+        if (!plausible(map))
+            return AccessError::corrupt;
+        const std::uint64_t key_bytes = map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity;
+        if (!inside(entry.keys, key_bytes) || !inside(entry.snapshot[0], map.device_bytes()) ||
+            !inside(entry.snapshot[1], map.device_bytes()))
+            return AccessError::corrupt;
+    }
+    return AccessError::none;
+}
+
+AccessError View::open(void* base, std::size_t bytes, std::uint64_t build_id, View* view) {
+    *view = View();
+    if (base == nullptr || bytes < sizeof(egpu_segment_header))
+        return AccessError::too_short;
+    view->base_ = static_cast<std::byte*>(base);
+    view->bytes_ = bytes;
+    const auto& header = *static_cast<const egpu_segment_header*>(base);
+    AccessError error = view->check_header(header, build_id);
+    if (error == AccessError::none)
+        error = view->check_maps(header);
+    if (error != AccessError::none)
+        *view = View();
+    return error;
+}
+
+std::span<egpu_kernel_counters> View::kernels() const {
+    return {reinterpret_cast<egpu_kernel_counters*>(base_ + kernels_.offset), kernel_capacity_};
+}
+
+egpu_map_entry& View::map(std::uint32_t index) const {
+    return reinterpret_cast<egpu_map_entry*>(base_ + map_entries_.offset)[index];
+}
+
+std::string_view View::map_name(std::uint32_t index) const {
+    const char* name = map(index).name;
+    return {name, strnlen(name, sizeof(egpu_map_entry::name) - 1)};
+}
+
+std::span<std::byte> View::keys(std::uint32_t index) const {
+    const MapGeometry& map = maps_[index];
+    return {base_ + map.keys, map.is_array ? 0 : std::size_t{map.key_bytes} * map.capacity};
+}
+
+std::span<std::byte> View::snapshot(std::uint32_t index, std::uint32_t which) const {
+    return {base_ + maps_[index].snapshot[which & 1], maps_[index].device_bytes()};
+}
+
+std::uint32_t View::used_slots(std::uint32_t index) const {
+    const MapGeometry& map = maps_[index];
+    if (map.is_array)
+        return map.capacity;
+    const std::uint32_t published = load_acquire(this->map(index).used_slots);
+    return published < map.capacity ? published : map.capacity;
+}
+
+}  // namespace egpu::segment

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "segment/create/geometry.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace egpu::segment {
+
+namespace {
+
+constexpr std::uint64_t kCacheLine = 64;
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kLargestSegment = std::uint64_t{1} << 36;
+
+// Hands out extents one behind the other.
+class Cursor {
+public:
+    explicit Cursor(std::uint64_t at) : at_(at) {}
+    egpu_extent take(std::uint64_t bytes, std::uint64_t alignment) {
+        at_ = (at_ + alignment - 1) / alignment * alignment;
+        const egpu_extent extent{at_, bytes};
+        at_ += bytes;
+        return extent;
+    }
+    std::uint64_t at() const { return at_; }
+
+private:
+    std::uint64_t at_;
+};
+
+std::uint32_t stride_of(const MapDescription& map) {
+    return (map.value_bytes + 7) & ~7u;
+}
+
+std::uint64_t data_bytes(const MapDescription& map) {
+    return std::uint64_t{stride_of(map)} * map.capacity * map.shards;
+}
+
+Diagnostic refused(std::string message) {
+    return error("EGPU-X012", std::move(message));
+}
+
+Status check_map(const MapDescription& map) {
+    if (map.value_bytes == 0 || map.value_bytes > (1u << 20))
+        return refused(fmt::format("map {}: a value of {} bytes; 1 to 1 MiB fit", map.name, map.value_bytes));
+    if (map.capacity == 0 || map.capacity > (1u << 26))
+        return refused(fmt::format("map {}: {} entries; 1 to 67 108 864 fit", map.name, map.capacity));
+    if (map.shards == 0 || map.shards > 4096)
+        return refused(fmt::format("map {}: {} shards; 1 to 4096 fit", map.name, map.shards));
+    if (!map.is_array && (map.key_bytes == 0 || map.key_bytes > 512))
+        return refused(fmt::format("map {}: a key of {} bytes; 1 to 512 fit", map.name, map.key_bytes));
+    return ok();
+}
+
+}  // namespace
+
+Status check_request(const SegmentRequest& request) {
+    if (request.maps.size() > EGPU_SEGMENT_MAX_MAPS)
+        return refused(fmt::format("{} maps in one session; {} fit", request.maps.size(), EGPU_SEGMENT_MAX_MAPS));
+    if (request.kernel_capacity > EGPU_SEGMENT_MAX_KERNELS)
+        return refused(
+            fmt::format("{} kernels in one session; {} fit", request.kernel_capacity, EGPU_SEGMENT_MAX_KERNELS));
+    if (request.ring_bytes < kPage || request.ring_bytes % kPage != 0 || request.ring_bytes > kLargestSegment)
+        return refused(fmt::format("a ring of {} bytes; multiples of {} fit", request.ring_bytes, kPage));
+    if (request.catalogue_bytes > kLargestSegment)
+        return refused("a catalogue of over 64 GiB");
+    std::uint64_t total = 0;
+    for (const MapDescription& map : request.maps) {
+        if (Status sound = check_map(map); !sound)
+            return sound;
+        // At most 2^20 * 2^26 * 2^12 = 2^58 a map: the sum can't wrap before it is over the limit.
+        total += data_bytes(map);
+        if (total > kLargestSegment)
+            return refused(fmt::format("map {}: the session's maps take over 64 GiB", map.name));
+    }
+    return ok();
+}
+
+Geometry geometry_of(const SegmentRequest& request) {
+    Geometry geometry;
+    Cursor cursor(sizeof(egpu_segment_header));
+    geometry.kernels = cursor.take(sizeof(egpu_kernel_counters) * std::uint64_t{request.kernel_capacity}, kCacheLine);
+    geometry.maps = cursor.take(sizeof(egpu_map_entry) * request.maps.size(), kCacheLine);
+    for (const MapDescription& map : request.maps) {
+        MapPlace place;
+        place.keys = cursor.take(map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity, kCacheLine);
+        place.snapshot[0] = cursor.take(data_bytes(map), kPage);
+        place.snapshot[1] = cursor.take(data_bytes(map), kPage);
+        geometry.map.push_back(place);
+    }
+    geometry.to_host = cursor.take(request.ring_bytes, kPage);
+    geometry.to_agent = cursor.take(request.ring_bytes, kPage);
+    geometry.catalogue[0] = cursor.take(request.catalogue_bytes, kPage);
+    geometry.catalogue[1] = cursor.take(request.catalogue_bytes, kPage);
+    geometry.bytes = cursor.take(0, kPage).offset;
+    return geometry;
+}
+
+egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place) {
+    egpu_map_entry entry{};
+    std::memcpy(entry.name, map.name.data(), std::min(map.name.size(), sizeof(entry.name) - 1));
+    entry.value_bytes = map.value_bytes;
+    entry.stride = stride_of(map);
+    entry.capacity = map.capacity;
+    entry.shards = map.shards;
+    entry.key_bytes = map.key_bytes;
+    entry.is_array = map.is_array ? 1 : 0;
+    entry.used_slots = map.is_array ? map.capacity : 0;
+    entry.keys = place.keys;
+    entry.snapshot[0] = place.snapshot[0];
+    entry.snapshot[1] = place.snapshot[1];
+    return entry;
+}
+
+}  // namespace egpu::segment

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where each piece of a segment lies, worked out before anything is made.
+#pragma once
+
+#include <vector>
+
+#include "segment/create/create.hpp"
+
+namespace egpu::segment {
+
+struct MapPlace {
+    egpu_extent keys{};
+    egpu_extent snapshot[2]{};
+};
+
+struct Geometry {
+    egpu_extent kernels{}, maps{}, to_host{}, to_agent{}, catalogue[2]{};
+    std::vector<MapPlace> map;
+    std::uint64_t bytes = 0;
+};
+
+/// EGPU-X012 where a count or size is out of what a reader would accept.
+Status check_request(const SegmentRequest& request);
+
+/// For a request that was checked.
+Geometry geometry_of(const SegmentRequest& request);
+
+egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place);
+
+}  // namespace egpu::segment
