@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,16 @@ namespace egpu::inject {
 struct Site {
     const ptx::Function* function = nullptr;
     const ptx::Instruction* instruction = nullptr;
-    ptx::MemoryAccess access;         ///< memory events
+    ptx::MemoryAccess access;  ///< memory events; a generic address has the space that the function says it has
+    /// Set where only a test at run time tells whether a generic address is in the space asked for.
+    std::optional<ptx::AccessSpace> tested_space;
     std::uint32_t loop_depth = 0;
     ptx::SourceLine source;
 };
 
 struct Matches {
     std::vector<Site> sites;
-    std::vector<Diagnostic> notes;    ///< accesses that are not counted and why ("2 tensor copies: unknown size")
+    std::vector<Diagnostic> notes;  ///< accesses that are not counted and why ("2 tensor copies: unknown size")
 };
 
 /// The entry and the device functions it reaches by direct calls. EGPU-P2xx where a call is indirect or a function's
