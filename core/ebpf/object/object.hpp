@@ -20,22 +20,30 @@ enum class Role { plain, kernel_id, site_id, sm_id, launch_id, address, count, b
 
 /// One scalar in a key or value, structs flattened ("slot" of a histogram is one field with 64 elements).
 struct TypeField {
-    std::string name;        ///< "requested_bytes"; "" for a bare scalar
+    std::string name;  ///< "requested_bytes"; "" for a bare scalar
     std::uint32_t offset = 0;
-    std::uint32_t bytes = 0; ///< of one element
+    std::uint32_t bytes = 0;  ///< of one element
     std::uint32_t elements = 1;
     bool is_signed = false;
     Role role = Role::plain;
-    std::vector<std::pair<std::int64_t, std::string>> enumerators;  ///< of an enum: value, "global" (EGPU_SPACE_ stripped, lower case)
-    std::string histogram;   ///< "log2_cycles", "log2_ns", "log2_bytes" for slots of egpu_log2_*; else ""
+    std::vector<std::pair<std::int64_t, std::string>>
+        enumerators;        ///< of an enum: value, "global" (EGPU_SPACE_ stripped, lower case)
+    std::string histogram;  ///< "log2_cycles", "log2_ns", "log2_bytes" for slots of egpu_log2_*; else ""
 };
 struct TypeShape {
-    std::string name;        ///< "traffic_key" or typedef name
+    std::string name;  ///< "traffic_key" or typedef name
     std::uint32_t bytes = 0;
     std::vector<TypeField> fields;
 };
 
-enum class MapType : std::uint32_t { hash = 1, array = 2, percpu_hash = 5, percpu_array = 6, lru_hash = 9, ringbuf = 27 };
+enum class MapType : std::uint32_t {
+    hash = 1,
+    array = 2,
+    percpu_hash = 5,
+    percpu_array = 6,
+    lru_hash = 9,
+    ringbuf = 27
+};
 enum class Placement { device, mapped, linux_kernel };
 
 struct MapDefinition {
@@ -54,7 +62,7 @@ struct LineInfo {
     std::uint32_t instruction = 0;  ///< first instruction it holds for
     std::string file;
     std::uint32_t line = 0, column = 0;
-    std::string text;               ///< the source line
+    std::string text;  ///< the source line
 };
 
 /// `const volatile` global (EGPU_OPTION).
@@ -65,8 +73,8 @@ struct Option {
 };
 
 struct Program {
-    std::string name;      ///< "count_traffic"
-    std::string section;   ///< "gpu/mem"
+    std::string name;     ///< "count_traffic"
+    std::string section;  ///< "gpu/mem"
     InjectionPoint point;
     std::vector<Instruction> instructions;  ///< relocated; local functions it calls are appended behind it
     std::vector<LineInfo> lines;            ///< ascending
@@ -77,7 +85,7 @@ struct Object {
     std::string path;
     std::string license;
     std::vector<MapDefinition> maps;
-    std::vector<Program> programs;         ///< GPU programs only
+    std::vector<Program> programs;            ///< GPU programs only
     std::vector<std::string> linux_programs;  ///< names of programs for the Linux kernel in the same object
     std::vector<Option> options;
     /// Read-only global data: loads from it are constants. Addressed as map `constants_map` (kPseudoMapValue).
@@ -85,8 +93,8 @@ struct Object {
     static constexpr std::uint32_t kConstantsMap = 0x7fffffff;
 };
 
-/// Reads an object (ELF bytes). Errors EGPU-B0xx: not ELF, not BPF, no BTF, unsupported map type, CO-RE against an unknown
-/// context field (names the field and egpu's version), writable globals, unknown relocation.
+/// Reads an object (ELF bytes). Errors EGPU-B0xx: not ELF, not BPF, no BTF, unsupported map type, CO-RE against an
+/// unknown context field (names the field and egpu's version), writable globals, unknown relocation.
 Result<Object> read_object(std::span<const std::byte> elf, const std::string& path);
 
 /// Sets an option by name from text ("8", "true", "0x10"); EGPU-B03x with "did you mean".

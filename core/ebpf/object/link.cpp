@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Relocations: Linux Documentation/bpf/llvm_reloc.rst. R_BPF_64_64 is a 64-bit immediate load of a map or of global
+// data, R_BPF_64_32 a call.
+#include "ebpf/object/link.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace egpu::ebpf {
+namespace {
+
+constexpr std::uint32_t kRelocation64 = 1;     // R_BPF_64_64
+constexpr std::uint32_t kRelocationCall = 10;  // R_BPF_64_32
+/// Instructions of all programs of an object together.
+constexpr std::size_t kInstructionLimit = 1u << 18;
+
+auto place(const Function& function) {
+    return std::pair(function.section, function.first);
+}
+
+std::string symbol_name(const Source& source, const ElfSymbol& symbol) {
+    const auto name = symbol.name.empty() && symbol.section < source.elf.sections().size()
+                          ? source.elf.sections()[symbol.section].name
+                          : symbol.name;
+    return std::string(name.substr(0, kNameLimit));
+}
+
+Diagnostic damaged(std::string_view what) {
+    return error("EGPU-B052", fmt::format("a relocation is damaged: {}", what),
+                 "compile it again with clang -target bpf -g -O2");
+}
+
+}  // namespace
+
+Result<std::vector<Function>> read_functions(const Source& source) {
+    std::vector<Function> functions;
+    for (const auto& symbol : source.elf.symbols()) {
+        if (symbol.type != STT_FUNC || symbol.section == 0 || symbol.section >= source.elf.sections().size())
+            continue;
+        const auto& section = source.elf.sections()[symbol.section];
+        if (!section.is_code())
+            continue;
+        const bool inside = symbol.value <= section.data.size() && symbol.bytes <= section.data.size() - symbol.value;
+        if (!inside || symbol.bytes == 0 || symbol.bytes % 8 != 0 || symbol.value % 8 != 0)
+            return error("EGPU-B001", fmt::format("function '{}' is outside its section", symbol_name(source, symbol)),
+                         "compile it again with clang -target bpf -g -O2");
+        functions.push_back({symbol_name(source, symbol), symbol.section, static_cast<std::uint32_t>(symbol.value / 8),
+                             static_cast<std::uint32_t>(symbol.bytes / 8), symbol.binding != STB_LOCAL});
+    }
+    std::ranges::stable_sort(functions, {}, place);
+    return functions;
+}
+
+Linker::Linker(const Source& source, const std::vector<Function>& functions, const std::vector<MapSource>& maps,
+               const Constants& constants)
+    : source_(source), functions_(functions), maps_(maps), constants_(constants), guarded_(guarded_fields(source)) {}
+
+const PatchedCode& Linker::code_of(std::uint32_t section) {
+    auto found = code_.find(section);
+    if (found == code_.end())
+        found = code_.emplace(section, patch_section(source_, section, guarded_)).first;
+    return found->second;
+}
+
+Diagnostic Linker::at(Diagnostic diagnostic, const Function& function, std::uint32_t instruction) const {
+    return source_.at(std::move(diagnostic), source_.elf.sections()[function.section].name, instruction);
+}
+
+Status Linker::link(const Function& entry, Program& program) {
+    std::vector<Call> calls;
+    std::map<const Function*, std::uint32_t> starts{{&entry, 0}};
+    if (auto status = append(entry, program, calls); !status)
+        return status;
+    // `calls` grows while functions are appended; each function is appended once.
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const auto next = static_cast<std::uint32_t>(program.instructions.size());
+        const auto [start, is_new] = starts.emplace(calls[i].to, next);
+        if (is_new)
+            if (auto status = append(*calls[i].to, program, calls); !status)
+                return status;
+        const auto call = calls[i].instruction;
+        program.instructions[call].immediate =
+            static_cast<std::int32_t>(start->second) - static_cast<std::int32_t>(call) - 1;
+    }
+    if (auto status = check_encoding(program.instructions); !status) {
+        auto wrong = status.error();
+        wrong.message = fmt::format("program '{}': {}", program.name, wrong.message);
+        wrong.where.file = source_.path;
+        return wrong;
+    }
+    return ok();
+}
+
+Status Linker::append(const Function& function, Program& program, std::vector<Call>& calls) {
+    instructions_ += function.count;
+    if (instructions_ > kInstructionLimit)
+        return error("EGPU-B006",
+                     fmt::format("the object's programs have more than {} instructions", kInstructionLimit));
+    const auto& code = code_of(function.section);
+    const auto refusal = code.refusals.lower_bound(function.first);
+    if (refusal != code.refusals.end() && refusal->first < function.first + function.count)
+        return refusal->second;
+    const auto start = static_cast<std::uint32_t>(program.instructions.size());
+    const auto first = code.instructions.begin() + function.first;
+    program.instructions.insert(program.instructions.end(), first, first + function.count);
+    const auto& relocations = source_.elf.relocations(function.section);
+    auto relocation =
+        std::ranges::lower_bound(relocations, std::uint64_t{function.first} * 8, {}, &ElfRelocation::offset);
+    for (std::uint32_t i = 0; i < function.count; ++i) {
+        auto& instruction = program.instructions[start + i];
+        const std::uint32_t in_section = function.first + i;
+        const bool relocated = relocation != relocations.end() && relocation->offset == std::uint64_t{in_section} * 8;
+        const ElfRelocation* own = relocated ? &*relocation : nullptr;
+        if (instruction.opcode == kCall && instruction.source == kPseudoCall) {
+            auto to = callee(function, in_section, instruction, own);
+            if (!to)
+                return at(to.error(), function, in_section);
+            calls.push_back({start + i, *to});
+        } else if (own != nullptr) {
+            auto* second = i + 1 < function.count ? &instruction + 1 : nullptr;
+            if (auto status = relocate(*own, instruction, second); !status)
+                return at(status.error(), function, in_section);
+        } else if (instruction.opcode == kLoadImmediate64 && instruction.source != 0) {
+            return at(damaged("an address is loaded that no relocation gives"), function, in_section);
+        }
+        if (instruction.opcode == kLoadImmediate64)
+            ++i;  // the second half is no instruction of its own
+        const std::uint64_t next = std::uint64_t{function.first + i + 1} * 8;
+        if (relocated && std::next(relocation) != relocations.end() && std::next(relocation)->offset < next)
+            return at(damaged("two of them are at one instruction"), function, in_section);
+        relocation += relocated ? 1 : 0;
+        if (relocation != relocations.end() && relocation->offset < next && i + 1 < function.count)
+            return at(damaged("it is inside an instruction"), function, in_section);
+    }
+    add_lines(function, start, program);
+    return ok();
+}
+
+Result<const Function*> Linker::callee(const Function& function, std::uint32_t at, const Instruction& call,
+                                       const ElfRelocation* relocation) const {
+    auto section = function.section;
+    std::int64_t target = std::int64_t{call.immediate} + 1;
+    if (relocation == nullptr) {
+        target += at;
+    } else {
+        const auto& symbol = source_.elf.symbols()[relocation->symbol];
+        if (relocation->type != kRelocationCall || symbol.section >= source_.elf.sections().size() ||
+            symbol.value > INT32_MAX)
+            return damaged(fmt::format("type {} at a call", relocation->type));
+        if (symbol.section == 0)
+            return error("EGPU-B051",
+                         fmt::format("'{}' is called, and not defined in the object", symbol_name(source_, symbol)),
+                         "define it in the same file, or make it static inline");
+        section = symbol.section;
+        target += static_cast<std::int64_t>(symbol.value / 8);
+    }
+    const auto wanted = std::pair(section, static_cast<std::uint32_t>(std::clamp<std::int64_t>(target, 0, UINT32_MAX)));
+    const auto found = std::ranges::lower_bound(functions_, wanted, {}, place);
+    if (found == functions_.end() || place(*found) != wanted)
+        return error("EGPU-B053", "a call goes to where no function begins",
+                     "compile it again with clang -target bpf -g -O2");
+    return &*found;
+}
+
+Status Linker::relocate(const ElfRelocation& relocation, Instruction& first, Instruction* second) const {
+    if (relocation.type == kRelocation64)
+        return load_address(relocation, first, second);
+    const auto name = symbol_name(source_, source_.elf.symbols()[relocation.symbol]);
+    return error("EGPU-B052", fmt::format("relocation of type {} against '{}' is unknown", relocation.type, name),
+                 "programs for the GPU refer to maps, constants and their own functions");
+}
+
+Status Linker::load_address(const ElfRelocation& relocation, Instruction& first, Instruction* second) const {
+    if (first.opcode != kLoadImmediate64 || first.source != 0 || second == nullptr)
+        return damaged("it needs a 64-bit immediate load");
+    const auto& symbol = source_.elf.symbols()[relocation.symbol];
+    const auto name = symbol_name(source_, symbol);
+    if (symbol.section == 0)
+        return error(
+            "EGPU-B051",
+            fmt::format("'{}' is extern: a program for the GPU can't reach the Linux kernel's variables", name),
+            "define it in the same file");
+    if (symbol.section >= source_.elf.sections().size())
+        return damaged(fmt::format("'{}' has no section", name));
+    const auto offset = symbol.value + static_cast<std::uint64_t>(static_cast<std::int64_t>(first.immediate));
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+        if (maps_[i].section != symbol.section || maps_[i].offset != offset)
+            continue;
+        if (!maps_[i].definition)
+            return maps_[i].definition.error();
+        first.source = kPseudoMap;
+        first.immediate = static_cast<std::int32_t>(i);
+        second->immediate = 0;
+        return ok();
+    }
+    return data_address(symbol, first, *second);
+}
+
+Status Linker::data_address(const ElfSymbol& symbol, Instruction& first, Instruction& second) const {
+    const auto& section = source_.elf.sections()[symbol.section];
+    const auto name = symbol_name(source_, symbol);
+    if (is_writable_data(section))
+        return error(
+            "EGPU-B050",
+            fmt::format("'{}' is a global variable that can be written, which programs for the GPU don't have", name),
+            "keep it in a map; make a value that only the user sets `const volatile` (EGPU_OPTION)");
+    const auto start = constants_.start_of_section.find(symbol.section);
+    if (start == constants_.start_of_section.end())
+        return section.is_code() ? error("EGPU-B052", fmt::format("the address of function '{}' is taken", name),
+                                         "call it by its name")
+                                 : error("EGPU-B052",
+                                         fmt::format("'{}' is in section '{}', which a program can't use", name,
+                                                     section.name.substr(0, kNameLimit)),
+                                         "programs for the GPU refer to maps, constants and their own functions");
+    if (!source_.elf.relocations(symbol.section).empty())
+        return error("EGPU-B052",
+                     fmt::format("constants of section '{}' hold addresses", section.name.substr(0, kNameLimit)),
+                     "keep numbers in constants, not pointers");
+    const auto offset = static_cast<std::int64_t>(symbol.value) + first.immediate;
+    if (symbol.value > section.data.size() || offset < 0 || offset > static_cast<std::int64_t>(section.data.size()))
+        return damaged(fmt::format("'{}' is outside its section", name));
+    first.source = kPseudoMapValue;
+    first.immediate = static_cast<std::int32_t>(Object::kConstantsMap);
+    second.immediate = static_cast<std::int32_t>(start->second + offset);
+    return ok();
+}
+
+void Linker::add_lines(const Function& function, std::uint32_t start, Program& program) const {
+    const auto& lines = source_.notes_of(source_.elf.sections()[function.section].name).lines;
+    auto line = std::ranges::lower_bound(lines, function.first, {}, &SourceLine::instruction);
+    for (; line != lines.end() && line->instruction < function.first + function.count; ++line) {
+        // Line 0 is code that the compiler made for no line: it belongs to the line before.
+        const bool again = std::next(line) != lines.end() && std::next(line)->instruction == line->instruction;
+        if (again || line->line == 0)
+            continue;
+        program.lines.push_back(source_.resolve(*line));
+        program.lines.back().instruction = start + line->instruction - function.first;
+    }
+}
+
+}  // namespace egpu::ebpf

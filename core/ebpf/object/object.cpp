@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ebpf/object/object.hpp"
+
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/names.hpp"
+#include "ebpf/object/link.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+constexpr std::size_t kProgramLimit = 256;
+
+std::string read_license(const ElfFile& elf) {
+    const auto data = elf.sections()[elf.section_named("license")].data;
+    const auto* text = reinterpret_cast<const char*>(data.data());
+    return data.empty() ? std::string{} : std::string(text, strnlen(text, std::min(data.size(), kNameLimit)));
+}
+
+/// Sections that libbpf has a program type for ("uprobe/...", "usdt/...", "tracepoint/...").
+bool is_linux_section(const std::string& section) {
+    bpf_prog_type type{};
+    bpf_attach_type attach{};
+    return libbpf_prog_type_by_name(section.c_str() + (section.starts_with('?') ? 1 : 0), &type, &attach) == 0;
+}
+
+Diagnostic unknown_section(const std::string& program, const std::string& section) {
+    return error(
+        "EGPU-B010",
+        fmt::format("program '{}' is in section \"{}\", which neither egpu nor libbpf knows", program, section),
+        "write SEC(\"gpu[.GRANULARITY]/EVENT[.SPACE][/KERNEL]\"), such as \"gpu/load.global\"");
+}
+
+class Reader {
+public:
+    explicit Reader(Source source) : source_(std::move(source)) {}
+    Result<Object> read();
+
+private:
+    Status read_programs();
+    Status read_program(const Function& function, const std::string& section, Linker& linker);
+    Status keep_usable_maps();
+    Diagnostic here(Diagnostic diagnostic) const {
+        if (diagnostic.where.file.empty())
+            diagnostic.where.file = source_.path;
+        return diagnostic;
+    }
+
+    Source source_;
+    std::vector<Function> functions_;
+    std::vector<MapSource> maps_;
+    Constants constants_;
+    Object object_;
+};
+
+Status Reader::read_program(const Function& function, const std::string& section, Linker& linker) {
+    if (!function.is_global)
+        return error("EGPU-B014", fmt::format("program '{}' is static", function.name),
+                     "programs are not static: remove the word");
+    if (object_.programs.size() == kProgramLimit)
+        return error("EGPU-B006", fmt::format("the object has more than {} programs", kProgramLimit));
+    Program program;
+    program.name = function.name;
+    program.section = section;
+    auto point = parse_section(section);
+    if (!point)
+        return source_.at(point.error(), section, function.first);
+    program.point = *std::move(point);
+    if (auto status = linker.link(function, program); !status)
+        return status;
+    object_.programs.push_back(std::move(program));
+    return ok();
+}
+
+Status Reader::read_programs() {
+    Linker linker(source_, functions_, maps_, constants_);
+    std::vector<Diagnostic> errors;  // of each program, so that one run shows them all
+    for (const auto& function : functions_) {
+        const std::string section(source_.elf.sections()[function.section].name.substr(0, kNameLimit));
+        if (is_gpu_section(section)) {
+            if (auto status = read_program(function, section, linker); !status)
+                for (const auto& wrong : status.errors())
+                    errors.push_back(here(wrong));
+        } else if (section != ".text" && function.is_global) {
+            if (!is_linux_section(section))
+                errors.push_back(here(unknown_section(function.name, section)));
+            object_.linux_programs.push_back(function.name);
+        }
+        if (errors.size() == 16)
+            break;
+    }
+    if (!errors.empty())
+        return errors;
+    if (object_.programs.empty())
+        return here(
+            error("EGPU-B004", "the object has no program for a GPU", "a program begins with SEC(\"gpu/...\")"));
+    return ok();
+}
+
+/// Maps that are refused belong to the Linux kernel's programs, or are an error. The others are numbered anew.
+Status Reader::keep_usable_maps() {
+    std::vector<std::int32_t> number(maps_.size(), -1);
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+        auto& map = maps_[i];
+        if (!map.definition) {
+            if (object_.linux_programs.empty())
+                return map.definition.errors();
+            continue;
+        }
+        number[i] = static_cast<std::int32_t>(object_.maps.size());
+        object_.maps.push_back(*std::move(map.definition));
+    }
+    for (auto& program : object_.programs)
+        for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+            auto& instruction = program.instructions[i];
+            if (instruction.opcode != kLoadImmediate64)
+                continue;
+            if (instruction.source == kPseudoMap)
+                instruction.immediate = number[static_cast<std::size_t>(instruction.immediate)];
+            ++i;
+        }
+    return ok();
+}
+
+Result<Object> Reader::read() {
+    auto functions = read_functions(source_);
+    if (!functions)
+        return here(functions.error());
+    functions_ = *std::move(functions);
+    auto maps = read_maps(source_);
+    if (!maps)
+        return here(maps.error());
+    maps_ = *std::move(maps);
+    auto constants = read_constants(source_);
+    if (!constants)
+        return here(constants.error());
+    constants_ = *std::move(constants);
+    if (auto status = read_programs(); !status)
+        return status.errors();
+    if (auto status = keep_usable_maps(); !status)
+        return status.errors();
+    object_.path = source_.path;
+    object_.license = read_license(source_.elf);
+    object_.options = std::move(constants_.options);
+    object_.constants = std::move(constants_.bytes);
+    return std::move(object_);
+}
+
+}  // namespace
+
+const LineInfo* Program::line_of(std::uint32_t instruction) const {
+    const auto after = std::ranges::upper_bound(lines, instruction, {}, &LineInfo::instruction);
+    return after == lines.begin() ? nullptr : &*(after - 1);
+}
+
+Result<Object> read_object(std::span<const std::byte> elf, const std::string& path) {
+    auto source = Source::open(elf, path);
+    if (!source) {
+        auto wrong = source.error();
+        wrong.where.file = path;
+        return wrong;
+    }
+    return Reader(*std::move(source)).read();
+}
+
+}  // namespace egpu::ebpf
