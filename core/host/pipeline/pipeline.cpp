@@ -234,6 +234,25 @@ void Pipeline::copy_failed(std::uint32_t kernel_id, const std::string& reason) {
     kernel.reason = reason;
 }
 
+void Pipeline::copy_loaded(std::uint32_t kernel_id, std::uint32_t original_registers, std::uint32_t copy_registers) {
+    if (kernel_id < 1 || kernel_id > catalogue_.kernels.size())
+        return;
+    Kernel& kernel = catalogue_.kernels[kernel_id - 1];
+    if (original_registers != 0)
+        kernel.registers.original = original_registers;
+    if (copy_registers != 0)
+        kernel.registers.instrumented = copy_registers;
+}
+
+void Pipeline::note_once(const std::string& text) {
+    Diagnostic note;
+    note.severity = Severity::warning;
+    note.message = text;
+    const std::string line = to_text(note);
+    if (std::find(catalogue_.diagnostics.begin(), catalogue_.diagnostics.end(), line) == catalogue_.diagnostics.end())
+        catalogue_.diagnostics.push_back(line);
+}
+
 void Pipeline::add_diagnostic(const Diagnostic& diagnostic) {
     catalogue_.diagnostics.push_back(to_text(diagnostic));
 }

@@ -58,6 +58,10 @@ public:
 
     /// The driver could not load a copy.
     void copy_failed(std::uint32_t kernel_id, const std::string& reason);
+    /// The driver loaded it; registers as it says, 0 where it doesn't.
+    void copy_loaded(std::uint32_t kernel_id, std::uint32_t original_registers, std::uint32_t copy_registers);
+    /// Adds a warning to the session's diagnostics, the same text once.
+    void note_once(const std::string& text);
 
     Catalogue& catalogue() { return catalogue_; }
     const Catalogue& catalogue() const { return catalogue_; }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "segment/create/create.hpp"
 #include "segment/snapshots/snapshots.hpp"
 
 namespace egpu::host {
@@ -33,22 +34,6 @@ std::optional<std::uint64_t> age(std::uint64_t then, std::uint64_t now) {
     if (then == 0)
         return std::nullopt;
     return now > then ? now - then : 0;
-}
-
-Result<Catalogue> read_catalogue(const segment::View& segment) {
-    auto& header = segment.header();
-    // The writer fills the buffer that is not current; a reader that is overtaken twice in one read tries again.
-    for (int attempt = 0; attempt < 16; ++attempt) {
-        const std::uint32_t version = read_word(header.catalogue_version);
-        const std::uint32_t index = read_word(header.catalogue_index) & 1;
-        const auto area = segment.catalogue(index);
-        const auto bytes = std::min<std::uint64_t>(read_word(header.catalogue_bytes[index]), area.size());
-        const std::string text(reinterpret_cast<const char*>(area.data()), bytes);
-        if (read_word(header.catalogue_version) != version)
-            continue;
-        return catalogue_from_json(text);
-    }
-    return error("EGPU-M011", "the session's catalogue changes faster than it can be read");
 }
 
 MapData read_map(const segment::View& segment, std::uint32_t index, const Map& map, std::uint64_t now) {
@@ -88,11 +73,15 @@ void read_device(const egpu_segment_header& header, SessionView& view) {
 }  // namespace
 
 Result<SessionView> read_session(const segment::View& segment) {
-    auto catalogue = read_catalogue(segment);
+    auto catalogue = catalogue_from_json(segment::read_catalogue(segment));
     if (!catalogue)
         return catalogue.errors();
+    return view_session(segment, std::move(*catalogue));
+}
+
+Result<SessionView> view_session(const segment::View& segment, Catalogue catalogue) {
     SessionView view;
-    view.catalogue = std::move(*catalogue);
+    view.catalogue = std::move(catalogue);
     auto& header = segment.header();
     const std::uint64_t now = monotonic_ns();
     const auto counters = segment.kernels();

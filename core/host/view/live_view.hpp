@@ -8,7 +8,10 @@
 
 namespace egpu::host {
 
-/// The session as it stands now. EGPU-M01x where the catalogue can't be read.
+/// A segment's counters and maps under a catalogue that is at hand.
+Result<SessionView> view_session(const segment::View& segment, Catalogue catalogue);
+
+/// The session as it stands now, with the catalogue that its egpu process published. EGPU-M01x where the catalogue can't be read.
 Result<SessionView> read_session(const segment::View& segment);
 
 }  // namespace egpu::host

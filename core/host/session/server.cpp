@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/session/server.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "segment/channel/messages.h"
+
+namespace egpu::host {
+namespace {
+
+/// How long the server waits for the agent to go on in the middle of a message.
+constexpr std::uint32_t kMessageTimeoutMs = 5000;
+/// Between messages: how often it looks whether it is to stop.
+constexpr std::uint32_t kIdleMs = 50;
+
+constexpr std::size_t padded(std::size_t bytes) {
+    return (bytes + 7) & ~std::size_t{7};
+}
+
+void append(std::vector<std::byte>& out, const void* data, std::size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(data);
+    out.insert(out.end(), from, from + bytes);
+    out.resize(padded(out.size()));
+}
+
+const char* reason_text(std::uint32_t reason) {
+    switch (reason) {
+        case EGPU_COPY_LOAD_FAILED:
+            return "the driver refused its instrumented copy";
+        case EGPU_COPY_NO_SYMBOL:
+            return "a variable that it uses was not found in the application's module";
+        case EGPU_COPY_NO_MEMORY:
+            return "no GPU memory for the maps within the limit";
+        case EGPU_COPY_LOCAL_MEMORY:
+            return "its copy needs more local memory than the context has: the driver would stall the launch";
+        case EGPU_COPY_OTHER_CONTEXT:
+            return "runs in a second context: this version observes the first";
+        case EGPU_COPY_FEWER_BLOCKS:
+            return "its copy would have fewer resident blocks";
+        default:
+            return "its copy was not loaded";
+    }
+}
+
+}  // namespace
+
+Server::Server(segment::OwnedSegment& segment, Pipeline& pipeline)
+    : segment_(segment),
+      pipeline_(pipeline),
+      receiver_(segment.view().to_host()),
+      sender_(segment.view().to_agent()),
+      published_keys_(pipeline.keys().size(), 0) {
+    publish();
+    // Signals are the main thread's business.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { run(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Server::stop() {
+    if (!thread_.joinable())
+        return;
+    stopping_ = true;
+    thread_.join();
+}
+
+Catalogue Server::catalogue() {
+    const std::lock_guard lock(pipeline_mutex_);
+    return pipeline_.catalogue();
+}
+
+void Server::run() {
+    while (!broken_) {
+        segment_.beat();
+        egpu_message message{};
+        const auto state = receiver_.receive(&message, {.timeout_ms = stopping_ ? 0 : kIdleMs});
+        if (state == segment::ChannelState::broken)
+            return give_up("the agent's channel is damaged");
+        if (state == segment::ChannelState::timed_out) {
+            if (stopping_)
+                return;
+            continue;
+        }
+        handle(message);
+    }
+}
+
+void Server::handle(const egpu_message& message) {
+    switch (message.type) {
+        case EGPU_MESSAGE_DEVICE:
+            return handle_device(message);
+        case EGPU_MESSAGE_IMAGE:
+            return handle_image(message);
+        case EGPU_MESSAGE_COPY_RESULT:
+            return handle_copy_result(message);
+        default:
+            return give_up(fmt::format("the agent sent a message of unknown type {}", message.type));
+    }
+}
+
+void Server::handle_device(const egpu_message& message) {
+    egpu_message_device body{};
+    if (message.bytes != sizeof body ||
+        receiver_.read(segment::writable_bytes_of(body), {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
+        return give_up("the agent's description of the device is damaged");
+    device_.compute_capability = body.compute_capability;
+    device_.sm_count = body.sm_count;
+    device_.simulated = body.simulated != 0;
+    device_.name.assign(body.name, ::strnlen(body.name, sizeof body.name));
+    device_known_ = true;
+}
+
+void Server::handle_image(const egpu_message& message) {
+    egpu_message_image body{};
+    const segment::Patience patience{.timeout_ms = kMessageTimeoutMs};
+    if (message.bytes < sizeof body ||
+        receiver_.read(segment::writable_bytes_of(body), patience) != segment::ChannelState::ok ||
+        body.image_bytes != message.bytes - sizeof body)
+        return give_up("the agent's message about an image is damaged");
+    std::vector<std::byte> image(body.image_bytes);
+    if (receiver_.read(image, patience) != segment::ChannelState::ok)
+        return give_up("the agent's image is damaged");
+    if (!device_known_)
+        return give_up("the agent sent an image before it described the device");
+    const std::string path(body.path, ::strnlen(body.path, sizeof body.path));
+    const std::string module = path.substr(path.rfind('/') + 1);
+    ImageAnswer answer;
+    {
+        const std::lock_guard lock(pipeline_mutex_);
+        answer = pipeline_.add_image(image, module, device_);
+        publish();
+    }
+    bool sent = send_kernels(message.request, answer);
+    for (const auto& copy : answer.copies)
+        sent = sent && send_copy(message.request, copy);
+    if (sent)
+        sender_.send(EGPU_MESSAGE_END_OF_COPIES, message.request, {}, patience);
+}
+
+void Server::handle_copy_result(const egpu_message& message) {
+    egpu_message_copy_result body{};
+    if (message.bytes != sizeof body ||
+        receiver_.read(segment::writable_bytes_of(body), {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
+        return give_up("the agent's result of a copy is damaged");
+    const std::lock_guard lock(pipeline_mutex_);
+    if (body.reason != EGPU_COPY_LOADED) {
+        std::string reason = reason_text(body.reason);
+        if (body.result != 0)
+            reason += fmt::format(" (CUDA error {})", body.result);
+        pipeline_.copy_failed(body.kernel_id, reason);
+    } else {
+        pipeline_.copy_loaded(body.kernel_id, body.original_registers, body.registers);
+    }
+    publish();
+}
+
+bool Server::send_kernels(std::uint32_t request, const ImageAnswer& answer) {
+    std::vector<std::byte> body;
+    const egpu_message_kernels head{static_cast<std::uint32_t>(answer.kernels.size()),
+                                    static_cast<std::uint32_t>(answer.copies.size())};
+    append(body, &head, sizeof head);
+    for (const auto& [id, name] : answer.kernels) {
+        const egpu_kernel_answer entry{id, static_cast<std::uint32_t>(name.size())};
+        append(body, &entry, sizeof entry);
+        append(body, name.data(), name.size());
+    }
+    const std::span<const std::byte> parts[] = {body};
+    return sender_.send(EGPU_MESSAGE_KERNELS, request, parts, {.timeout_ms = kMessageTimeoutMs}) ==
+           segment::ChannelState::ok;
+}
+
+bool Server::send_copy(std::uint32_t request, const CopyImage& copy) {
+    std::string symbols = copy.entry;
+    symbols.push_back('\0');
+    std::vector<egpu_table_entry> entries;
+    for (const auto& entry : copy.table) {
+        egpu_table_entry out{static_cast<std::uint32_t>(entry.kind), entry.map, 0};
+        if (entry.kind == inject::TableEntry::Kind::map_element) {
+            out.offset = pipeline_.layouts().at(entry.map).offset_of(entry.slot, 0);
+        } else {
+            out.offset = symbols.size();
+            symbols += entry.symbol;
+            symbols.push_back('\0');
+        }
+        entries.push_back(out);
+    }
+    const egpu_message_copy head{.kernel_id = copy.kernel_id,
+                                 .entries = static_cast<std::uint32_t>(entries.size()),
+                                 .symbol_bytes = static_cast<std::uint32_t>(symbols.size()),
+                                 .name_bytes = static_cast<std::uint32_t>(copy.entry.size()),
+                                 .image_bytes = copy.image.size()};
+    std::vector<std::byte> front;
+    append(front, &head, sizeof head);
+    append(front, entries.data(), entries.size() * sizeof entries[0]);
+    append(front, symbols.data(), symbols.size());
+    std::vector<std::byte> image = copy.image;
+    image.resize(padded(image.size()));
+    const std::span<const std::byte> parts[] = {front, image};
+    return sender_.send(EGPU_MESSAGE_COPY, request, parts, {.timeout_ms = kMessageTimeoutMs}) ==
+           segment::ChannelState::ok;
+}
+
+void Server::publish() {
+    publish_keys();
+    if (!segment_.publish_catalogue(to_json(pipeline_.catalogue())))
+        pipeline_.note_once("the names of this session are too many for its segment: other egpu commands see an older list");
+}
+
+void Server::publish_keys() {
+    for (std::uint32_t map = 0; map < published_keys_.size(); ++map) {
+        const auto& keys = pipeline_.keys()[map].keys();
+        for (; published_keys_[map] < keys.size(); ++published_keys_[map])
+            segment_.publish_key(map, keys[published_keys_[map]]);
+        segment_.view().map(map).refused_keys = static_cast<std::uint32_t>(pipeline_.keys()[map].refused());
+    }
+}
+
+void Server::give_up(const std::string& why) {
+    const std::lock_guard lock(pipeline_mutex_);
+    broken_ = true;
+    std::atomic_ref<std::uint32_t>(segment_.view().header().enabled).store(0);
+    std::atomic_ref<std::uint32_t>(segment_.view().header().state).store(EGPU_SESSION_ENDED);
+    pipeline_.note_once(why + ": the application goes on with its original kernels");
+}
+
+}  // namespace egpu::host

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/session/session.hpp"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "host/session/program_file.hpp"
+#include "host/session/server.hpp"
+#include "host/view/live_view.hpp"
+#include "segment/create/create.hpp"
+#include "segment/create/sessions.hpp"
+
+namespace egpu::host {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Shards of per-SM maps are laid out before the device is known; fewer SMs leave some unused, more share some.
+constexpr std::uint32_t kAssumedSmCount = 128;
+constexpr std::uint32_t kKernelCapacity = 8192;
+
+segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptions& options) {
+    segment::SegmentRequest request;
+    request.kernel_capacity = kKernelCapacity;
+    request.wait_ms = options.wait_ms;
+    request.gpu_memory_limit = options.gpu_memory_bytes;
+    const auto& maps = pipeline.catalogue().maps;
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+        const auto& layout = pipeline.layouts()[i];
+        const auto& definition = maps[i].definition;
+        request.maps.push_back({.name = maps[i].name,
+                                .key_bytes = definition.key_bytes,
+                                .value_bytes = layout.value_bytes,
+                                .capacity = layout.capacity,
+                                .shards = layout.shards,
+                                .is_array = definition.is_array()});
+    }
+    return request;
+}
+
+Result<LaunchPlan> plan_for(const SessionOptions& options, const std::string& segment_name) {
+    namespace fs = std::filesystem;
+    const fs::path library = install_folders().library;
+    LaunchPlan plan;
+    plan.command = options.command;
+    plan.preload.push_back((library / "libegpu-agent.so").string());
+    if (options.simulated) {
+        plan.preload.push_back((library / "simulated" / "libcuda.so.1").string());
+        plan.preload.push_back((library / "simulated" / "libcudart.so.13").string());
+    }
+    for (const auto& file : plan.preload) {
+        std::error_code failed;
+        if (!fs::exists(file, failed))
+            return error("EGPU-X032", fmt::format("{} is missing: this installation of egpu is incomplete", file));
+        if (file.find_first_of(" :") != std::string::npos)
+            return error("EGPU-X033", fmt::format("{}: the loader takes no preloaded library whose path has a blank or a colon", file),
+                         "install egpu to another folder");
+    }
+    plan.environment.emplace_back(segment::kNameVariable, segment_name);
+    return plan;
+}
+
+sigset_t watched_signals() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD})
+        ::sigaddset(&set, signal);
+    return set;
+}
+
+}  // namespace
+
+struct Session::State {
+    Pipeline pipeline;
+    segment::OwnedSegment segment;
+    std::unique_ptr<Server> server;
+    pid_t child = 0;
+    int signals = -1;
+    sigset_t signals_before{};
+    Clock::time_point started = Clock::now();
+    std::optional<Clock::time_point> ended;
+
+    State(Pipeline pipe, segment::OwnedSegment owned) : pipeline(std::move(pipe)), segment(std::move(owned)) {}
+    ~State() {
+        if (signals >= 0)
+            ::close(signals);
+        ::sigprocmask(SIG_SETMASK, &signals_before, nullptr);
+    }
+};
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Session::~Session() {
+    if (!state_)
+        return;
+    std::atomic_ref<std::uint32_t>(state_->segment.view().header().enabled).store(0);
+    state_->server.reset();
+}
+
+Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* failure_code) {
+    *failure_code = kCannot;
+    const std::string path = program_path(options.command[0]);
+    if (!path.empty()) {
+        if (const auto fits = check_program(path, options.simulated); !fits)
+            return fits.errors();
+    }
+    segment::remove_stale_segments();
+    Pipeline pipeline(std::move(options.probes), options.kernels, kAssumedSmCount);
+    auto owned = segment::OwnedSegment::create(request_for(pipeline, options));
+    if (!owned)
+        return owned.errors();
+    const auto plan = plan_for(options, owned->name());
+    if (!plan)
+        return plan.errors();
+    auto state = std::make_unique<State>(std::move(pipeline), std::move(*owned));
+    auto& catalogue = state->pipeline.catalogue();
+    catalogue.session = static_cast<std::uint32_t>(::getpid());
+    catalogue.command = options.command;
+    catalogue.started_unix_ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    // From here on signals are read, not taken: none is lost between the start and the first wait.
+    const sigset_t set = watched_signals();
+    ::sigprocmask(SIG_BLOCK, &set, &state->signals_before);
+    state->signals = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    std::atomic_ref<std::uint32_t>(state->segment.view().header().enabled).store(1);
+    state->server = std::make_unique<Server>(state->segment, state->pipeline);
+    auto child = start_program(*plan, failure_code);
+    if (!child)
+        return child.errors();
+    state->child = *child;
+    state->started = Clock::now();
+    return std::unique_ptr<Session>(new Session(std::move(state)));
+}
+
+std::uint32_t Session::id() const {
+    return static_cast<std::uint32_t>(::getpid());
+}
+
+pid_t Session::application() const {
+    return state_->child;
+}
+
+std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_signal) {
+    while (true) {
+        int status = 0;
+        const pid_t ended = ::waitpid(state_->child, &status, WNOHANG);
+        if (ended == state_->child || (ended < 0 && errno == ECHILD)) {
+            state_->ended = Clock::now();
+            state_->server->stop();
+            return ending_of(status);
+        }
+        pollfd watched{state_->signals, POLLIN, 0};
+        ::poll(&watched, 1, 1000);
+        signalfd_siginfo info{};
+        while (::read(state_->signals, &info, sizeof info) == sizeof info) {
+            if (info.ssi_signo == SIGCHLD)
+                continue;
+            if (!on_signal(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL))
+                return std::nullopt;
+        }
+    }
+}
+
+Result<SessionView> Session::view() {
+    return view_session(state_->segment.view(), state_->server->catalogue());
+}
+
+bool Session::drain(std::uint32_t timeout_ms) {
+    auto& header = state_->segment.view().header();
+    std::atomic_ref<std::uint64_t> drains(header.drains);
+    const std::uint64_t before = drains.load();
+    std::atomic_ref<std::uint32_t>(header.drain_request).fetch_add(1);
+    ::syscall(SYS_futex, &header.drain_request, 1 /* FUTEX_WAKE */, 1, nullptr, nullptr, 0);
+    const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    while (drains.load() == before && Clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return drains.load() != before;
+}
+
+double Session::elapsed_seconds() const {
+    return std::chrono::duration<double>(state_->ended.value_or(Clock::now()) - state_->started).count();
+}
+
+bool driver_present() {
+    // The device file tells that the kernel's driver is loaded; the library that a program could use it (WSL: /dev/dxg).
+    if (::access("/dev/nvidiactl", F_OK) != 0 && ::access("/dev/dxg", F_OK) != 0)
+        return false;
+    void* library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr)
+        return false;
+    ::dlclose(library);
+    return true;
+}
+
+}  // namespace egpu::host

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One observed run: its segment, its server, the application's process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "host/pipeline/pipeline.hpp"
+#include "host/session/launcher.hpp"
+#include "host/view/session_view.hpp"
+
+namespace egpu::host {
+
+struct SessionOptions {
+    std::vector<std::string> command;
+    std::vector<LoadedProbe> probes;
+    KernelSelection kernels;
+    bool simulated = false;               ///< preload the stand-ins
+    std::uint32_t wait_ms = 2000;
+    std::uint64_t gpu_memory_bytes = std::uint64_t{64} << 20;
+};
+
+class Session {
+public:
+    /// Makes the segment and starts the program. `failure_code`: what `egpu run` exits with on an error (125, 126, 127).
+    static Result<std::unique_ptr<Session>> start(SessionOptions options, int* failure_code);
+    ~Session();
+
+    std::uint32_t id() const;
+    pid_t application() const;
+
+    /// Waits for the application's end. `on_signal` is called on this thread with SIGINT, SIGTERM, SIGUSR1 ... that
+    /// egpu itself received and whether a person's terminal sent it to the application as well; it returns false to stop
+    /// waiting at once.
+    std::optional<Ending> wait(const std::function<bool(int signal, bool from_terminal)>& on_signal);
+
+    /// The session as it stands; after the end: its totals.
+    Result<SessionView> view();
+    /// Asks the agent for a copy of the maps and waits for it, at most `timeout_ms`.
+    bool drain(std::uint32_t timeout_ms);
+    double elapsed_seconds() const;
+
+private:
+    struct State;
+    explicit Session(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+/// True where an NVIDIA driver answers on this machine.
+bool driver_present();
+
+}  // namespace egpu::host
