@@ -39,12 +39,12 @@ RingWriter::RingWriter(const RingView& ring)
 std::uint64_t RingWriter::space() {
     if (broken_)
         return 0;
-    const std::uint64_t used = position_ - load_acquire(ring_.control->read);
-    if (used > ring_.data.size()) {
+    const std::uint64_t read = load_acquire(ring_.control->read);
+    if (read > position_ || position_ - read > ring_.data.size()) {
         broken_ = true;
         return 0;
     }
-    return ring_.data.size() - used;
+    return ring_.data.size() - (position_ - read);
 }
 
 void RingWriter::copy_in(std::span<const std::byte> bytes) {
@@ -86,12 +86,12 @@ RingReader::RingReader(const RingView& ring)
 std::uint64_t RingReader::available() {
     if (broken_)
         return 0;
-    const std::uint64_t ready = load_acquire(ring_.control->written) - position_;
-    if (ready > ring_.data.size()) {
+    const std::uint64_t written = load_acquire(ring_.control->written);
+    if (written < position_ || written - position_ > ring_.data.size()) {
         broken_ = true;
         return 0;
     }
-    return ready;
+    return written - position_;
 }
 
 ChannelState RingReader::wait_for_bytes(const Patience& patience, std::uint64_t* ready) {

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -16,7 +15,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "segment/access/process.hpp"
 #include "segment/access/shared.hpp"
 #include "segment/create/geometry.hpp"
 #include "segment/create/sessions.hpp"
@@ -28,74 +26,38 @@ namespace bip = boost::interprocess;
 
 namespace {
 
+constexpr const char* kFolder = "/dev/shm";  // where shm_open puts its objects on Linux
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 std::uint64_t rounded_up_mebibytes(std::uint64_t bytes) {
     return (bytes + kMebibyte - 1) / kMebibyte;
 }
 
-Diagnostic no_room(const std::string& folder, std::uint64_t free_bytes, std::uint64_t needed) {
+Diagnostic no_room(std::uint64_t free_bytes, std::uint64_t needed) {
     return error("EGPU-X010",
-                 fmt::format("{} has {} MB free, a session needs {} MB", folder, free_bytes / kMebibyte,
+                 fmt::format("{} has {} MB free, a session needs {} MB", kFolder, free_bytes / kMebibyte,
                              rounded_up_mebibytes(needed)),
-                 "docker run --shm-size=1g …   (outside a container: make room in " + folder + ")");
+                 "docker run --shm-size=1g …   (outside a container: make room in /dev/shm)");
 }
 
-std::uint64_t free_bytes_of(const std::string& folder) {
+std::uint64_t free_bytes_now() {
     struct statvfs status {};
-    if (::statvfs(folder.c_str(), &status) != 0)
+    if (::statvfs(kFolder, &status) != 0)
         return ~std::uint64_t{0};
     return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
 // Reserves all pages, or says why not. Retried when a signal came in between.
-Status reserve(int file, std::uint64_t bytes, const std::string& folder) {
+Status reserve(int file, std::uint64_t bytes) {
     int failed = EINTR;
     while (failed == EINTR)
         failed = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
     if (failed == 0)
         return ok();
     if (failed == ENOSPC)
-        return no_room(folder, free_bytes_of(folder), bytes);
+        return no_room(free_bytes_now(), bytes);
     return error("EGPU-X011", fmt::format("shared memory of {} MB can't be reserved: {}", rounded_up_mebibytes(bytes),
                                           std::strerror(failed)));
-}
-
-std::uint64_t realtime_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-// Header and map entries into zeroed memory; the magic last.
-void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geometry) {
-    auto& header = *reinterpret_cast<egpu_segment_header*>(base);
-    const auto pid = static_cast<std::uint32_t>(::getpid());
-    header.layout_version = EGPU_SEGMENT_LAYOUT;
-    header.header_bytes = sizeof(egpu_segment_header);
-    header.build_id = egpu_segment_build_id();
-    header.bytes = geometry.bytes;
-    header.session_id = pid;
-    header.host_pid = pid;
-    header.host_start_time = process_start_time(pid);
-    header.started_ns = realtime_ns();
-    header.host_heartbeat_ns = monotonic_ns();
-    header.enabled = 1;
-    header.drain_interval_us = request.drain_interval_us;
-    header.wait_ms = request.wait_ms;
-    header.gpu_memory_limit = request.gpu_memory_limit;
-    header.kernel_capacity = request.kernel_capacity;
-    header.map_count = static_cast<std::uint32_t>(request.maps.size());
-    header.kernels = geometry.kernels;
-    header.maps = geometry.maps;
-    header.to_host.data = geometry.to_host;
-    header.to_agent.data = geometry.to_agent;
-    header.catalogue[0] = geometry.catalogue[0];
-    header.catalogue[1] = geometry.catalogue[1];
-    auto* entries = reinterpret_cast<egpu_map_entry*>(base + geometry.maps.offset);
-    for (std::size_t i = 0; i < request.maps.size(); ++i)
-        entries[i] = map_entry(request.maps[i], geometry.map[i]);
-    store_release(header.magic, std::uint64_t{EGPU_SEGMENT_MAGIC});
 }
 
 }  // namespace
@@ -132,8 +94,8 @@ Result<OwnedSegment> OwnedSegment::create(const SegmentRequest& request) {
     const Geometry geometry = geometry_of(request);
     remove_stale_segments();
     // Said before trying, so that a full folder is not first filled up for the others.
-    if (const std::uint64_t free_bytes = free_bytes_of(request.folder); free_bytes < geometry.bytes)
-        return no_room(request.folder, free_bytes, geometry.bytes);
+    if (const std::uint64_t free_bytes = free_bytes_now(); free_bytes < geometry.bytes)
+        return no_room(free_bytes, geometry.bytes);
     auto state = std::make_unique<State>();
     state->name = fmt::format("egpu-{}-{}", ::getuid(), ::getpid());
     try {
@@ -141,8 +103,7 @@ Result<OwnedSegment> OwnedSegment::create(const SegmentRequest& request) {
         state->object =
             bip::shared_memory_object(bip::create_only, state->name.c_str(), bip::read_write, only_this_user);
         state->named = true;
-        if (Status reserved = reserve(state->object.get_mapping_handle().handle, geometry.bytes, request.folder);
-            !reserved)
+        if (Status reserved = reserve(state->object.get_mapping_handle().handle, geometry.bytes); !reserved)
             return reserved.errors();
         state->region = bip::mapped_region(state->object, bip::read_write, 0, geometry.bytes);
     } catch (const bip::interprocess_exception& failure) {

@@ -35,7 +35,6 @@ struct SegmentRequest {
     std::uint64_t gpu_memory_limit = std::uint64_t{64} << 20;
     std::uint64_t ring_bytes = std::uint64_t{1} << 20;       ///< each of the two, a multiple of 4096
     std::uint64_t catalogue_bytes = std::uint64_t{1} << 20;  ///< each of the two
-    std::string folder = "/dev/shm";  ///< where POSIX shared memory lies; another one only in tests
 };
 
 /// Bytes that a segment for this request has.

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "segment/create/geometry.hpp"
 
+#include <time.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "segment/access/process.hpp"
+#include "segment/access/shared.hpp"
+#include "segment/layout/build_id.h"
 
 namespace egpu::segment {
 
@@ -50,6 +57,12 @@ Status check_map(const MapDescription& map) {
     if (!map.is_array && (map.key_bytes == 0 || map.key_bytes > 512))
         return refused(fmt::format("map {}: a key of {} bytes; 1 to 512 fit", map.name, map.key_bytes));
     return ok();
+}
+
+std::uint64_t realtime_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
@@ -110,6 +123,36 @@ egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place) {
     entry.snapshot[0] = place.snapshot[0];
     entry.snapshot[1] = place.snapshot[1];
     return entry;
+}
+
+void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geometry) {
+    auto& header = *reinterpret_cast<egpu_segment_header*>(base);
+    const auto pid = static_cast<std::uint32_t>(::getpid());
+    header.layout_version = EGPU_SEGMENT_LAYOUT;
+    header.header_bytes = sizeof(egpu_segment_header);
+    header.build_id = egpu_segment_build_id();
+    header.bytes = geometry.bytes;
+    header.session_id = pid;
+    header.host_pid = pid;
+    header.host_start_time = process_start_time(pid);
+    header.started_ns = realtime_ns();
+    header.host_heartbeat_ns = monotonic_ns();
+    header.enabled = 1;
+    header.drain_interval_us = request.drain_interval_us;
+    header.wait_ms = request.wait_ms;
+    header.gpu_memory_limit = request.gpu_memory_limit;
+    header.kernel_capacity = request.kernel_capacity;
+    header.map_count = static_cast<std::uint32_t>(request.maps.size());
+    header.kernels = geometry.kernels;
+    header.maps = geometry.maps;
+    header.to_host.data = geometry.to_host;
+    header.to_agent.data = geometry.to_agent;
+    header.catalogue[0] = geometry.catalogue[0];
+    header.catalogue[1] = geometry.catalogue[1];
+    auto* entries = reinterpret_cast<egpu_map_entry*>(base + geometry.maps.offset);
+    for (std::size_t i = 0; i < request.maps.size(); ++i)
+        entries[i] = map_entry(request.maps[i], geometry.map[i]);
+    store_release(header.magic, std::uint64_t{EGPU_SEGMENT_MAGIC});
 }
 
 }  // namespace egpu::segment

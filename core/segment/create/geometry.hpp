@@ -25,6 +25,9 @@ Status check_request(const SegmentRequest& request);
 /// For a request that was checked.
 Geometry geometry_of(const SegmentRequest& request);
 
+/// Writes header and map entries into zeroed memory of geometry.bytes; the magic last. The calling process is the host.
+void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geometry);
+
 egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place);
 
 }  // namespace egpu::segment

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real shared memory objects: mode, reservation, names, what killed processes leave.
+#include "segment/create/create.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "segment/access/mapping.hpp"
+#include "segment/create/geometry.hpp"
+#include "segment/create/sessions.hpp"
+#include "segment/layout/build_id.h"
+#include "segment/snapshots/snapshots.hpp"
+
+namespace egpu::segment {
+namespace {
+
+std::filesystem::path file_of(const std::string& name) {
+    return std::filesystem::path("/dev/shm") / name;
+}
+
+// The maps of the bundled programs `bandwidth` (12-byte keys) and `coalescing` on a device of 132 SMs.
+SegmentRequest bundled_programs() {
+    SegmentRequest request;
+    const maps::Layout traffic = maps::make_layout(16, 4096, true, 132), lines = maps::make_layout(24, 4096, true, 132);
+    request.maps = {{"bandwidth/traffic", 12, 16, 4096, traffic.shards, false},
+                    {"coalescing/lines", 4, 24, 4096, lines.shards, false}};
+    return request;
+}
+
+TEST(Create, SizeOfTheBundledProgramsFitsAContainer) {
+    const std::uint64_t bytes = segment_bytes(bundled_programs());
+    EXPECT_GT(bytes, 16u << 20);
+    EXPECT_LE(bytes, 32u << 20);
+}
+
+TEST(Create, ReservedPrivateAndGoneAfterwards) {
+    std::string name;
+    {
+        Result<OwnedSegment> segment = OwnedSegment::create(bundled_programs());
+        ASSERT_TRUE(segment) << segment.error().message;
+        name = segment->name();
+        EXPECT_EQ(name, "egpu-" + std::to_string(getuid()) + "-" + std::to_string(getpid()));
+        struct stat status {};
+        ASSERT_EQ(stat(file_of(name).c_str(), &status), 0);
+        EXPECT_EQ(status.st_mode & 0777, 0600u);
+        EXPECT_GE(status.st_blocks * 512, status.st_size) << "every page is reserved";
+
+        Mapping agent;
+        ASSERT_EQ(agent.open(name, Writable::yes, egpu_segment_build_id()), AccessError::none);
+        const std::uint32_t key[3] = {1, 2, 3};
+        EXPECT_EQ(segment->publish_key(0, std::as_bytes(std::span(key))), 0u);
+        EXPECT_EQ(agent.view().used_slots(0), 1u);
+        EXPECT_EQ(std::memcmp(key_of(agent.view(), 0, 0).data(), key, sizeof(key)), 0);
+        EXPECT_TRUE(segment->publish_catalogue("{\"kernels\":[]}"));
+        EXPECT_EQ(read_catalogue(agent.view()), "{\"kernels\":[]}");
+        EXPECT_TRUE(segment->publish_catalogue("{}"));
+        EXPECT_EQ(read_catalogue(agent.view()), "{}");
+        EXPECT_FALSE(segment->publish_catalogue(std::string((1 << 20) + 1, ' ')));
+        EXPECT_EQ(read_catalogue(agent.view()), "{}");
+    }
+    EXPECT_FALSE(std::filesystem::exists(file_of(name)));
+}
+
+TEST(Create, AFullMapRefusesAndCounts) {
+    SegmentRequest request = bundled_programs();
+    request.maps[1].capacity = 2;
+    Result<OwnedSegment> segment = OwnedSegment::create(request);
+    ASSERT_TRUE(segment);
+    const std::uint32_t key = 9;
+    const auto bytes = std::as_bytes(std::span(&key, 1));
+    EXPECT_EQ(segment->publish_key(1, bytes), 0u);
+    EXPECT_EQ(segment->publish_key(1, bytes), 1u);
+    EXPECT_EQ(segment->publish_key(1, bytes), 2u) << "capacity: refused";
+    EXPECT_EQ(segment->view().map(1).refused_keys, 1u);
+    EXPECT_EQ(segment->view().used_slots(1), 2u);
+}
+
+TEST(Create, AFullFolderIsAnErrorWithAHint) {
+    SegmentRequest request = bundled_programs();
+    request.maps[0].capacity = 1u << 26;  // 63 GiB twice: under the format's limit of 64 GiB of values
+    request.maps[0].shards = 63;
+    if (std::filesystem::space("/dev/shm").available > segment_bytes(request))
+        GTEST_SKIP() << "/dev/shm has over 126 GiB";
+    const Result<OwnedSegment> segment = OwnedSegment::create(request);
+    ASSERT_FALSE(segment);
+    EXPECT_EQ(segment.error().code, "EGPU-X010");
+    EXPECT_THAT(segment.error().message, testing::MatchesRegex(".* has [0-9]+ MB free, a session needs [0-9]+ MB"));
+    ASSERT_FALSE(segment.error().hints.empty());
+    EXPECT_THAT(segment.error().hints[0], testing::HasSubstr("docker run --shm-size=1g"));
+    EXPECT_THAT(
+        list_sessions(),
+        testing::Not(testing::Contains(testing::Field(&SessionInfo::host_pid, static_cast<std::uint32_t>(getpid())))));
+}
+
+TEST(Create, RefusesWhatCantBeLaidOut) {
+    for (const MapDescription& bad :
+         {MapDescription{"m", 4, 0, 1, 1, false}, MapDescription{"m", 0, 8, 1, 1, false},
+          MapDescription{"m", 4, 8, 0, 1, false}, MapDescription{"m", 4, 8, 1, 0, false},
+          MapDescription{"m", 4, 1u << 21, 1, 1, true}, MapDescription{"m", 4, 1u << 20, 1u << 26, 4096, true}}) {
+        SegmentRequest request;
+        request.maps = {bad};
+        const Result<OwnedSegment> segment = OwnedSegment::create(request);
+        ASSERT_FALSE(segment);
+        EXPECT_EQ(segment.error().code, "EGPU-X012");
+    }
+    SegmentRequest many;
+    many.maps.assign(65, {"m", 4, 8, 1, 1, false});
+    EXPECT_FALSE(OwnedSegment::create(many));
+}
+
+// A child that makes a segment and is killed with SIGKILL.
+pid_t killed_holder() {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        Result<OwnedSegment> segment = OwnedSegment::create(bundled_programs());
+        const char done = segment ? 1 : 0;
+        (void)!write(ready[1], &done, 1);
+        pause();
+        _exit(1);
+    }
+    char made = 0;
+    EXPECT_EQ(read(ready[0], &made, 1), 1);
+    EXPECT_EQ(made, 1);
+    kill(child, SIGKILL);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+TEST(Sessions, AKilledHolderIsSeenAsDeadAndCleanedUp) {
+    const pid_t child = killed_holder();
+    const std::string name = "egpu-" + std::to_string(getuid()) + "-" + std::to_string(child);
+    waitpid(child, nullptr, 0);
+    EXPECT_TRUE(std::filesystem::exists(file_of(name)));
+    Mapping reader;
+    EXPECT_EQ(reader.open(name, Writable::no, egpu_segment_build_id()), AccessError::none) << "still readable";
+    bool listed = false;
+    for (const SessionInfo& session : list_sessions())
+        if (session.name == name) {
+            listed = true;
+            EXPECT_FALSE(session.host_alive);
+            EXPECT_TRUE(session.readable);
+        }
+    EXPECT_TRUE(listed);
+    EXPECT_THAT(remove_stale_segments(), testing::Contains(name));
+    EXPECT_FALSE(std::filesystem::exists(file_of(name)));
+}
+
+TEST(Sessions, LivingOnesStay) {
+    Result<OwnedSegment> segment = OwnedSegment::create(bundled_programs());
+    ASSERT_TRUE(segment);
+    EXPECT_THAT(remove_stale_segments(), testing::Not(testing::Contains(segment->name())));
+    EXPECT_TRUE(std::filesystem::exists(file_of(segment->name())));
+}
+
+TEST(Mapping, RefusesNamesAndFilesThatAreNone) {
+    Mapping mapping;
+    for (const char* bad : {"", "egpu-", "other", "egpu-../etc", "/egpu-1", "egpu-1/2", "egpu-A",
+                            "egpu-1111111111111111111111111111111111111111111111111111111111111111"})
+        EXPECT_EQ(mapping.open(bad, Writable::no, 0), AccessError::not_found) << bad;
+    const std::string name = "egpu-" + std::to_string(getuid()) + "-garbage" + std::to_string(getpid());
+    const int file = shm_open(("/" + name).c_str(), O_CREAT | O_RDWR, 0600);
+    ASSERT_GE(file, 0);
+    EXPECT_EQ(mapping.open(name, Writable::no, 0), AccessError::too_short) << "empty";
+    ASSERT_EQ(ftruncate(file, 1 << 16), 0);
+    EXPECT_EQ(mapping.open(name, Writable::no, 0), AccessError::not_a_segment) << "zeroes";
+    close(file);
+    shm_unlink(("/" + name).c_str());
+}
+
+TEST(Mapping, ATruncatedFileIsRefused) {
+    Result<OwnedSegment> segment = OwnedSegment::create(bundled_programs());
+    ASSERT_TRUE(segment);
+    ASSERT_EQ(truncate(file_of(segment->name()).c_str(), 1 << 20), 0);
+    Mapping mapping;
+    EXPECT_EQ(mapping.open(segment->name(), Writable::no, egpu_segment_build_id()), AccessError::too_short);
+}
+
+TEST(Mapping, UnlinksOnlyTheObjectThatItOpened) {
+    auto first = std::make_unique<OwnedSegment>(std::move(*OwnedSegment::create(bundled_programs())));
+    Mapping mapping;
+    ASSERT_EQ(mapping.open(first->name(), Writable::no, egpu_segment_build_id()), AccessError::none);
+    first.reset();
+    Result<OwnedSegment> second = OwnedSegment::create(bundled_programs());
+    ASSERT_TRUE(second);
+    EXPECT_FALSE(mapping.unlink()) << "the name belongs to another object by now";
+    EXPECT_TRUE(std::filesystem::exists(file_of(second->name())));
+}
+
+}  // namespace
+}  // namespace egpu::segment
