@@ -3,6 +3,7 @@
 // addresses. Input and output of one fixpoint over the program's graph; loops stay loops.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
+#include "ebpf/specializer/value.hpp"
 
 namespace egpu::ebpf {
 
@@ -35,31 +37,81 @@ struct StaticElement {
 struct AccumulatorUse {
     StaticElement element;
     std::optional<std::uint64_t> constant;  ///< the added value where it is known
+    std::uint32_t instruction = 0;          ///< of SpecializedProgram::instructions
+};
+
+/// Any other access to a map's values: what can stand in the way of keeping an element in a register.
+struct MapAccess {
+    std::uint32_t map = 0;              ///< kAnyMap: one of several
+    std::optional<std::uint32_t> slot;  ///< nothing: known only at run time
+    std::optional<std::uint32_t> byte;  ///< offset in the value
+    std::uint32_t bytes = 0;
+    bool reads = false, writes = false;
+    /// An add of 64 bits without fetch: it commutes with the adds of an accumulator on the same element.
+    bool is_commuting_add = false;
+    std::uint32_t instruction = 0;
 };
 
 /// What is known of an instruction of a specialised program.
 struct InstructionFacts {
     bool reachable = false;
-    std::optional<std::uint64_t> result;           ///< the destination's value, where constant
-    std::optional<StaticElement> pointer_result;   ///< the destination points there
-    std::optional<StaticElement> memory;           ///< the address accessed (loads, stores, atomics)
-    std::optional<bool> branch;                    ///< conditional jump: always / never taken
+    bool needed = false;                          ///< must be executed at run time
+    std::optional<std::uint64_t> result;          ///< the destination's value, where constant
+    std::optional<StaticElement> pointer_result;  ///< the destination points there
+    std::optional<StaticElement> memory;          ///< the address accessed (loads, stores, atomics)
+    std::optional<bool> branch;                   ///< conditional jump: always / never taken
+    /// Destination and source register before the instruction; slots are those of SlotOfKey.
+    Value destination_before, source_before;
+    Value destination_after;
+    std::vector<Value> arguments;         ///< of a helper call: r1 to r5; of a compare-and-exchange: r0
+    const ContextField* field = nullptr;  ///< a load of this context field ...
+    std::uint32_t field_byte = 0;         ///< ... from this byte of it
+};
+
+/// Bytes of the stack that are still needed at run time. Slots don't overlap.
+struct StackSlot {
+    std::uint32_t depth = 0;
+    std::int64_t offset = 0;  ///< from the frame's top, negative
+    std::uint32_t bytes = 0;
+    bool in_memory = false;      ///< false: always accessed whole, so one register holds it
+    std::uint32_t position = 0;  ///< where in_memory: byte in the local array; a multiple of 8 apart from `offset`
 };
 
 struct SpecializedProgram {
     const Object* object = nullptr;
     const Program* program = nullptr;
-    std::vector<Instruction> instructions;   ///< same numbering as `facts`; unreachable ones are kept in place and marked
+    std::vector<Instruction>
+        instructions;  ///< same numbering as `facts`; unreachable ones are kept in place and marked
     std::vector<InstructionFacts> facts;
+    std::vector<std::uint32_t> origins;        ///< index in Program::instructions (local calls are written out)
+    std::vector<std::uint8_t> depths;          ///< call depth: r6 to r10 belong to it
     std::vector<AccumulatorUse> accumulators;  ///< candidates, in order of first use
+    std::vector<MapAccess> accesses;           ///< all other accesses to map values, in order
     std::set<std::string> fields_read;         ///< fields that still must be supplied at run time
-    std::uint32_t stack_bytes = 0;             ///< bytes of stack still needed; 0 where all slots are registers or constants
-    bool empty = false;                        ///< nothing with an effect is left: emit nothing
-    std::uint32_t full_maps = 0;               ///< lookups that became NULL since the map is full
+    std::vector<StackSlot> stack;
+    std::uint32_t stack_bytes = 0;  ///< bytes of stack still needed; 0 where all slots are registers or constants
+    bool empty = false;             ///< nothing with an effect is left: emit nothing
+    std::uint32_t full_maps = 0;    ///< lookups that became NULL since the map is full
+
+    static constexpr std::uint32_t kEnd = 0xffffffff;
+    std::vector<std::uint32_t> onward;  ///< per instruction: the first needed one from there on; kEnd: none
+
+    /// Where control goes after `at` (a jump: when not taken), past what isn't needed; nothing: the program ends.
+    std::optional<std::uint32_t> next_needed(std::uint32_t at) const;
+    /// The first instruction that is executed at run time.
+    std::optional<std::uint32_t> first_needed() const { return needed_from(0); }
+    /// Where a needed conditional jump goes when it is taken.
+    std::optional<std::uint32_t> taken_needed(std::uint32_t at) const;
+    std::optional<std::uint32_t> needed_from(std::uint32_t at) const;
 };
 
 /// Errors: EGPU-V05x for what this version can't translate (a hash key that isn't static).
 Result<SpecializedProgram> specialize(const Object& object, const Program& program, const SiteConstants& constants,
                                       const SlotOfKey& slot_of_key);
+
+/// True where an access could see or change an element while it is kept in registers. An element may be an
+/// accumulator iff no access of any program of the session stands in the way (map indices are one program's: with
+/// programs of several objects, compare within one numbering).
+bool stands_in_the_way(const MapAccess& access, const StaticElement& element);
 
 }  // namespace egpu::ebpf
