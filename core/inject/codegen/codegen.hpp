@@ -21,6 +21,12 @@ struct Target {
     std::uint32_t ptx_major = 6, ptx_minor = 4;  ///< `.version` of the module
 };
 
+/// A parameter of the kernel, for egpu_arg.
+struct KernelParameter {
+    std::string name;             ///< as in the entry's parameter list
+    std::uint32_t bytes = 0;
+};
+
 /// How the kernel's own registers supply the context at one site.
 struct SiteBinding {
     ebpf::Granularity granularity = ebpf::Granularity::thread;
@@ -38,12 +44,17 @@ struct SiteBinding {
     std::uint32_t address_bits = 64;   ///< 32 for %r registers of shared or local addresses
     std::vector<std::string> values;   ///< registers moved by the instruction ("%f1", ...), for egpu_value
     std::string value_type;            ///< PTX type of each, "f32"
+    std::uint32_t value_register_bits = 0;  ///< declared width of `values` where wider than the type ("ld.u32 %rd1"); 0: not
     std::string latency;          ///< load_return: 64-bit register that holds the cycles; "" elsewhere
+
+    // egpu_arg.
+    std::vector<KernelParameter> arguments;  ///< of the entry, in order
+    bool in_device_function = false;         ///< no kernel parameters there: egpu_arg is refused
 };
 
 /// A value kept in a 64-bit register per thread until the exit.
 struct Accumulator {
-    ebpf::StaticElement element;
+    ebpf::StaticElement element;  ///< `map` counts in the session's maps: AccumulatorUse's plus map_base
     std::string register_name;    ///< "%egpu_acc0"
 };
 
