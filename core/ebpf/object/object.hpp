@@ -100,6 +100,9 @@ Result<Object> read_object(std::span<const std::byte> elf, const std::string& pa
 /// Sets an option by name from text ("8", "true", "0x10"); EGPU-B03x with "did you mean".
 Status set_option(Object& object, std::string_view name, std::string_view value);
 
+/// The clang that compile_source runs: $EGPU_CLANG, else the first on PATH.
+Result<std::string> find_clang();
+
 /// Compiles a .bpf.c with clang (found on PATH or $EGPU_CLANG) to ELF bytes; the compiler's own messages on failure.
 Result<std::vector<std::byte>> compile_source(const std::string& path, const std::string& include_folder);
 

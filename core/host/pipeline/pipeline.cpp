@@ -81,6 +81,12 @@ const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const s
     return answer;
 }
 
+ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device) {
+    ImageAnswer answer;
+    add_images_kernels(image, module, device, answer);
+    return answer;
+}
+
 void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
                                   ImageAnswer& answer) {
     const ptx::Choice choice = choose_for(image, device.compute_capability, device.simulated);

@@ -56,6 +56,9 @@ public:
     /// Every kernel of an image gets an id and a state; matched ones a copy. The same bytes again: the same answer.
     const ImageAnswer& add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device);
 
+    /// The same for an image that was read from a file; nothing is remembered.
+    ImageAnswer add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device);
+
     /// The driver could not load a copy.
     void copy_failed(std::uint32_t kernel_id, const std::string& reason);
     /// The driver loaded it; registers as it says, 0 where it doesn't.

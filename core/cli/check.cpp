@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// egpu check: would these programs run, and what would they cost (TARGETS E6.6).
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "ebpf/verifier/report.hpp"
+#include "host/programs/programs.hpp"
+
+namespace egpu::cli {
+namespace {
+
+struct CheckOptions {
+    std::vector<std::string> files;
+    bool verbose = false;
+};
+
+struct Tally {
+    unsigned accepted = 0, refused = 0;
+};
+
+void check_program(const host::LoadedProbe& probe, const host::CheckedProgram& checked, const CheckOptions& options,
+                   Tally& tally) {
+    const auto& program = probe.object->programs[checked.index];
+    if (!checked.verification) {
+        ++tally.refused;
+        for (const auto& refusal : checked.refusal)
+            fmt::print("{}", to_text(refusal));
+        fmt::print("{}  {}  refused\n", program.name, program.section);
+        return;
+    }
+    ++tally.accepted;
+    if (options.verbose)
+        fmt::print("{}", checked.verification->walk);
+    for (const auto& note : checked.verification->notes)
+        fmt::print("{}", to_text(note));
+    fmt::print("{}", ebpf::check_report(*probe.object, program, *checked.verification));
+}
+
+int check_files(const CheckOptions& options) {
+    Tally tally;
+    bool unreadable = false;
+    for (const auto& file : options.files) {
+        ebpf::VerifierOptions verifier;
+        verifier.keep_walk = options.verbose;
+        const auto probe = host::load_probe(file, verifier);
+        if (!probe) {
+            print_errors(probe.errors());
+            unreadable = true;
+            continue;
+        }
+        for (const auto& checked : probe->programs)
+            check_program(*probe, checked, options, tally);
+    }
+    fmt::print("{} accepted, {} refused\n", tally.accepted, tally.refused);
+    return unreadable || tally.refused != 0 ? kNo : kYes;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int* exit_code) {
+    auto options = std::make_shared<CheckOptions>();
+    auto* command = app.add_subcommand("check", "Would these programs run, and what would they cost?");
+    command->add_option("FILE", options->files, "A .bpf.c or .bpf.o file, or an installed program's name")->required();
+    command->add_flag("-v,--verbose", options->verbose, "Print the verifier's whole walk");
+    command->callback([options, exit_code] { *exit_code = check_files(*options); });
+}
+
+}  // namespace egpu::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of egpu, one file each. Each adds itself to the command line and sets *exit_code when it has run.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace egpu::cli {
+
+/// `program`: what stands behind "--" on the command line.
+void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_code);
+void add_demo(CLI::App& app, int* exit_code);
+void add_kernels(CLI::App& app, const std::vector<std::string>& program, int* exit_code);
+void add_probe(CLI::App& app, int* exit_code);
+void add_map(CLI::App& app, int* exit_code);
+void add_check(CLI::App& app, int* exit_code);
+void add_doctor(CLI::App& app, int* exit_code);
+void add_inject(CLI::App& app, int* exit_code);
+
+}  // namespace egpu::cli

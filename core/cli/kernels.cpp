@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// egpu kernels: every kernel, its state and why (TARGETS E6.5): of files, of a program that is run, of a session.
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "cli/probe_options.hpp"
+#include "cli/run.hpp"
+#include "cli/sessions.hpp"
+#include "cli/terminal.hpp"
+#include "host/pipeline/pipeline.hpp"
+#include "ptx/fatbin/image.hpp"
+
+namespace egpu::cli {
+namespace {
+
+using host::KernelState;
+using nlohmann::ordered_json;
+
+struct KernelsOptions {
+    ProbeOptions probes;
+    std::vector<std::string> words;    ///< files, or a session's number
+    std::vector<std::string> command;  ///< behind --
+    std::string architecture = "sm_90";
+    std::string session;
+    bool json = false, simulated = false;
+};
+
+std::string how_or_why(const host::Kernel& kernel) {
+    if (kernel.state == KernelState::instrumented)
+        return fmt::format("{}, {} site{}", kernel.source, kernel.sites, kernel.sites == 1 ? "" : "s");
+    return kernel.reason;
+}
+
+std::string registers_text(const host::Registers& registers) {
+    const auto one = [](const std::optional<std::uint32_t>& value) { return value ? std::to_string(*value) : "n/a"; };
+    if (!registers.original && !registers.instrumented)
+        return "n/a";
+    if (!registers.instrumented)
+        return one(registers.original);
+    return fmt::format("{} / {} / {}", one(registers.original), one(registers.reassembled), one(registers.instrumented));
+}
+
+void print_json(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts, bool launches_known) {
+    auto list = ordered_json::array();
+    for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
+        const auto& kernel = catalogue.kernels[i];
+        const auto or_null = [](const std::optional<std::uint32_t>& value) { return value ? ordered_json(*value) : ordered_json(nullptr); };
+        list.push_back({{"name", kernel.name},
+                        {"mangled", kernel.mangled},
+                        {"module", kernel.module},
+                        {"state", host::to_name(kernel.state)},
+                        {"reason", kernel.reason.empty() ? ordered_json(nullptr) : ordered_json(kernel.reason)},
+                        {"fix", kernel.fix.empty() ? ordered_json(nullptr) : ordered_json(kernel.fix)},
+                        {"sites", kernel.sites},
+                        {"launches", launches_known ? ordered_json(counts[i].launches) : ordered_json(nullptr)},
+                        {"registers",
+                         {{"original", or_null(kernel.registers.original)},
+                          {"reassembled", or_null(kernel.registers.reassembled)},
+                          {"instrumented", or_null(kernel.registers.instrumented)}}}});
+    }
+    fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+/// `counts` is empty where nothing was launched: files.
+void print_kernels(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts, bool json) {
+    const bool launches_known = !counts.empty();
+    if (json)
+        return print_json(catalogue, counts, launches_known);
+    TextTable table;
+    table.column("KERNEL", Align::left);
+    if (launches_known)
+        table.column("LAUNCHES");
+    table.column("STATE", Align::left);
+    table.column("HOW, OR WHY NOT", Align::left);
+    table.column("REGISTERS", Align::left);
+    table.column("MODULE", Align::left);
+    bool three_columns = false;
+    for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
+        const auto& kernel = catalogue.kernels[i];
+        std::vector<std::string> cells = {kernel.name};
+        if (launches_known)
+            cells.push_back(format_count(counts[i].launches));
+        three_columns = three_columns || kernel.registers.instrumented.has_value();
+        cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), registers_text(kernel.registers), kernel.module});
+        table.row(std::move(cells));
+    }
+    fmt::print("{}", table.text());
+    if (three_columns)
+        fmt::print("registers: original / reassembled / instrumented\n");
+}
+
+Result<std::uint32_t> parse_architecture(const std::string& text) {
+    const std::string_view digits = text.starts_with("sm_") ? std::string_view(text).substr(3) : std::string_view(text);
+    std::uint32_t value = 0;
+    for (const char c : digits) {
+        if (c < '0' || c > '9' || value > 999)
+            return error("EGPU-X052", fmt::format("--arch '{}' is no architecture", text), "write it as sm_90");
+        value = value * 10 + static_cast<std::uint32_t>(c - '0');
+    }
+    if (value < 50)
+        return error("EGPU-X052", fmt::format("--arch '{}' is no architecture", text), "write it as sm_90");
+    return value;
+}
+
+int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> probes) {
+    const auto architecture = parse_architecture(options.architecture);
+    if (!architecture) {
+        print_errors(architecture.errors());
+        return kUsage;
+    }
+    host::Pipeline pipeline(std::move(probes), options.probes.kernels, 1);
+    const host::Device device{.compute_capability = *architecture, .sm_count = 1, .simulated = false, .name = {}};
+    bool failed = false;
+    for (const auto& file : options.words) {
+        const auto images = ptx::read_images_of_file(file);
+        if (!images) {
+            print_errors(images.errors());
+            failed = true;
+            continue;
+        }
+        for (const auto& image : *images)
+            pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
+    }
+    print_kernels(pipeline.catalogue(), {}, options.json);
+    for (const auto& text : pipeline.catalogue().diagnostics)
+        fmt::print(stderr, "{}", text);
+    return failed ? kEnvironment : kYes;
+}
+
+int list_program(const KernelsOptions& options) {
+    RunOptions run;
+    run.probes = options.probes;
+    run.command = options.command;
+    run.simulated = options.simulated;
+    run.report = false;
+    const auto outcome = run_program(run);
+    if (!outcome.view)
+        return outcome.exit_code == 0 ? kEnvironment : outcome.exit_code;
+    print_kernels(outcome.view->catalogue, outcome.view->counts, options.json);
+    return kYes;
+}
+
+int list_session(const KernelsOptions& options) {
+    const auto view = view_of_session(options.session);
+    if (!view) {
+        print_errors(view.errors());
+        return kEnvironment;
+    }
+    print_kernels(view->catalogue, view->counts, options.json);
+    return kYes;
+}
+
+int list_kernels(const KernelsOptions& options) {
+    if (!options.command.empty())
+        return list_program(options);
+    if (options.words.empty())
+        return list_session(options);
+    auto probes = load_probes(options.probes);
+    return probes ? list_files(options, std::move(*probes)) : static_cast<int>(kEnvironment);
+}
+
+}  // namespace
+
+void add_kernels(CLI::App& app, const std::vector<std::string>& program, int* exit_code) {
+    auto options = std::make_shared<KernelsOptions>();
+    auto* command = app.add_subcommand("kernels", "Every kernel, its state and why: of files, of a program, of a session");
+    command->usage("Usage: egpu kernels [OPTIONS] [FILE... | -- PROGRAM [ARGS]]");
+    add_probe_options(*command, options->probes);
+    command->add_option("FILE", options->words, "Programs, libraries, fatbinaries, cubins, PTX; none: the running session");
+    command->add_option("--arch", options->architecture, "Of the device that files are looked at for")->capture_default_str();
+    add_session_option(*command, options->session);
+    command->add_flag("-j,--json", options->json, "Print JSON");
+    command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
+    command->callback([options, &program, exit_code] {
+        options->command = program;
+        *exit_code = list_kernels(*options);
+    });
+}
+
+}  // namespace egpu::cli

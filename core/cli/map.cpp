@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// egpu map list, egpu map dump: the maps of a running session, live (TARGETS E6.7).
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "cli/commands.hpp"
+#include "cli/run_report.hpp"
+#include "cli/sessions.hpp"
+#include "cli/terminal.hpp"
+
+namespace egpu::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct MapOptions {
+    std::string session, map;
+    bool json = false;
+};
+
+std::string key_header(const ebpf::TypeField& field) {
+    if (!field.name.empty())
+        return field.name;
+    return field.role == ebpf::Role::kernel_id ? "kernel" : field.role == ebpf::Role::site_id ? "site" : "key";
+}
+
+std::string value_header(const host::MapData& data, const ebpf::TypeField& field) {
+    return field.name.empty() || !field.histogram.empty() ? data.map->definition.name : field.name;
+}
+
+std::string age_line(const host::MapData& data) {
+    if (!data.age_ns)
+        return "not copied from the GPU yet\n";
+    return fmt::format("copied from the GPU {} ago, {} of {} entries\n", format_duration_ns(static_cast<double>(*data.age_ns)),
+                       format_count(data.slots), format_count(data.map->definition.max_entries));
+}
+
+void print_table(const host::MapData& data, const host::SessionView& view) {
+    TextTable table;
+    const auto rows = host::read_rows(data, view.catalogue);
+    for (const auto& field : data.map->definition.key.fields)
+        if (field.elements == 1)
+            table.column(key_header(field), Align::left);
+    for (const auto& field : data.map->definition.value.fields)
+        table.column(value_header(data, field));
+    for (const auto& row : rows) {
+        std::vector<std::string> cells;
+        for (const auto& cell : row.key)
+            cells.push_back(cell.text);
+        for (const auto& cell : row.values)
+            cells.push_back(value_text(cell, view.simulated));
+        table.row(std::move(cells));
+    }
+    fmt::print("{}{}", table.text(), age_line(data));
+}
+
+/// A struct as an object of its fields, a bare scalar as itself (bpftool's shape, plus names).
+template <typename Cells, typename ToJson>
+ordered_json cells_json(const Cells& cells, const ToJson& to_json) {
+    if (cells.size() == 1 && cells[0].field->name.empty())
+        return to_json(cells[0]);
+    ordered_json object = ordered_json::object();
+    for (const auto& cell : cells)
+        object[cell.field->name] = to_json(cell);
+    return object;
+}
+
+ordered_json rows_json(const host::MapData& data, const host::SessionView& view) {
+    ordered_json rows = ordered_json::array();
+    for (const auto& row : host::read_rows(data, view.catalogue)) {
+        const auto key = [](const host::KeyCell& cell) {
+            const bool named = cell.text != std::to_string(cell.raw);
+            return named ? ordered_json(cell.text) : ordered_json(cell.raw);
+        };
+        const auto value = [](const host::ValueCell& cell) {
+            if (cell.elements.size() != 1)
+                return ordered_json(cell.elements);
+            return cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0])) : ordered_json(cell.elements[0]);
+        };
+        rows.push_back({{"key", cells_json(row.key, key)}, {"value", cells_json(row.values, value)}});
+    }
+    return rows;
+}
+
+Result<const host::MapData*> find_map(const host::SessionView& view, const std::string& name) {
+    if (const auto* data = view.map_named(name))
+        return data;
+    std::vector<std::string> names;
+    for (const auto& map : view.catalogue.maps)
+        names.push_back(map.name);
+    auto unknown = error("EGPU-M030", fmt::format("the session has no map '{}'", name));
+    if (const auto near = nearest(name, names); !near.empty())
+        unknown.hints.push_back(fmt::format("did you mean '{}'?", near));
+    unknown.hints.push_back(fmt::format("it has: {}", fmt::join(names, ", ")));
+    return unknown;
+}
+
+int dump_maps(const MapOptions& options) {
+    const auto view = view_of_session(options.session);
+    if (!view) {
+        print_errors(view.errors());
+        return kEnvironment;
+    }
+    std::vector<const host::MapData*> wanted;
+    if (options.map.empty()) {
+        for (const auto& data : view->maps)
+            wanted.push_back(&data);
+    } else {
+        const auto found = find_map(*view, options.map);
+        if (!found) {
+            print_errors(found.errors());
+            return kEnvironment;
+        }
+        wanted.push_back(*found);
+    }
+    if (options.json) {
+        ordered_json out = options.map.empty() ? ordered_json::object() : rows_json(*wanted[0], *view);
+        if (options.map.empty())
+            for (const auto* data : wanted)
+                out[data->map->name] = rows_json(*data, *view);
+        fmt::print("{}\n", out.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+        return kYes;
+    }
+    for (const auto* data : wanted) {
+        if (wanted.size() > 1)
+            fmt::print("{}{}\n", data == wanted.front() ? "" : "\n", data->map->name);
+        print_table(*data, *view);
+    }
+    return kYes;
+}
+
+const char* type_name(ebpf::MapType type) {
+    switch (type) {
+        case ebpf::MapType::hash:
+            return "hash";
+        case ebpf::MapType::array:
+            return "array";
+        case ebpf::MapType::percpu_hash:
+            return "per-SM hash";
+        case ebpf::MapType::percpu_array:
+            return "per-SM array";
+        case ebpf::MapType::lru_hash:
+            return "LRU hash";
+        case ebpf::MapType::ringbuf:
+            return "ring buffer";
+    }
+    return "unknown";
+}
+
+int list_maps(const MapOptions& options) {
+    const auto view = view_of_session(options.session);
+    if (!view) {
+        print_errors(view.errors());
+        return kEnvironment;
+    }
+    TextTable table;
+    table.column("MAP", Align::left);
+    table.column("TYPE", Align::left);
+    for (const char* header : {"KEY", "VALUE", "ENTRIES", "OF", "GPU MEMORY", "COPIED"})
+        table.column(header);
+    for (const auto& data : view->maps) {
+        const auto& definition = data.map->definition;
+        table.row({data.map->name, type_name(definition.type), fmt::format("{} B", definition.key_bytes),
+                   fmt::format("{} B", definition.value_bytes), format_count(data.slots), format_count(definition.max_entries),
+                   format_memory(data.layout.device_bytes()),
+                   data.age_ns ? format_duration_ns(static_cast<double>(*data.age_ns)) + " ago" : "never"});
+    }
+    fmt::print("{}", table.text());
+    return kYes;
+}
+
+}  // namespace
+
+void add_map(CLI::App& app, int* exit_code) {
+    auto* command = app.add_subcommand("map", "Maps of a running session");
+    command->require_subcommand(1);
+    auto options = std::make_shared<MapOptions>();
+    auto* list = command->add_subcommand("list", "The maps of a session");
+    add_session_option(*list, options->session);
+    list->callback([options, exit_code] { *exit_code = list_maps(*options); });
+    auto* dump = command->add_subcommand("dump", "The entries of a map with names, summed over its shards");
+    add_session_option(*dump, options->session);
+    dump->add_option("MAP", options->map, "PROBE/MAP, or MAP where only one is named so; left out: all");
+    dump->add_flag("-j,--json", options->json, "Print JSON");
+    dump->callback([options, exit_code] { *exit_code = dump_maps(*options); });
+}
+
+}  // namespace egpu::cli

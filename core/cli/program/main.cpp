@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// egpu: the command line (TARGETS E6.0).
+#include <algorithm>
+#include <exception>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/version.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+
+namespace egpu::cli {
+namespace {
+
+std::string version_text() {
+    return fmt::format("egpu {}\nplugin ABI {}.{}, probe-set format {}, summary schema {}", version(), kPluginAbiMajor,
+                       kPluginAbiMinor, kProbeSetFormat, kSummarySchema);
+}
+
+int run_command_line(int argc, char** argv) {
+    CLI::App app("eBPF programs inside GPU kernels: see what a CUDA program does, without rebuilding it.", "egpu");
+    app.set_version_flag("--version", version_text());
+    app.require_subcommand(1);
+    app.set_help_flag("-h,--help", "Print this help");
+    app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+        return fmt::format("egpu: {}\nSee: {} --help\n", error.what(), failed->get_parent() != nullptr
+                                                                         ? "egpu " + failed->get_name()
+                                                                         : std::string("egpu"));
+    });
+    int exit_code = kYes;
+    // What stands behind the first "--" is a program with its own options: not ours to read.
+    char** const dashes = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
+    const std::vector<std::string> program(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
+    add_run(app, program, &exit_code);
+    add_demo(app, &exit_code);
+    add_kernels(app, program, &exit_code);
+    add_probe(app, &exit_code);
+    add_map(app, &exit_code);
+    add_check(app, &exit_code);
+    add_doctor(app, &exit_code);
+    add_inject(app, &exit_code);
+    try {
+        app.parse(static_cast<int>(dashes - argv), argv);
+    } catch (const CLI::ParseError& parse_error) {
+        return app.exit(parse_error) == 0 ? kYes : kUsage;
+    }
+    return exit_code;
+}
+
+}  // namespace
+}  // namespace egpu::cli
+
+int main(int argc, char** argv) {
+    try {
+        return egpu::cli::run_command_line(argc, argv);
+    } catch (const std::exception& failure) {
+        fmt::print(stderr, "egpu: internal error: {}\nPlease report it, with what you ran: see SECURITY and issue forms in .github/\n",
+                   failure.what());
+        return egpu::cli::kBug;
+    }
+}

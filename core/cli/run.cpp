@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// egpu run [-p WHAT]... -- PROGRAM [ARGS]: start a program and observe it (TARGETS E6.0 to E6.4).
+#include "cli/run.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/files.hpp"
+#include "cli/commands.hpp"
+#include "cli/file_names.hpp"
+#include "cli/quantities.hpp"
+#include "cli/run_report.hpp"
+#include "cli/terminal.hpp"
+#include "host/session/session.hpp"
+
+namespace egpu::cli {
+namespace {
+
+RunOutcome failed(int exit_code) {
+    RunOutcome outcome;
+    outcome.exit_code = exit_code;
+    return outcome;
+}
+
+/// True where the stand-ins are to be used; says which device is used.
+bool choose_device(const RunOptions& options) {
+    const bool driver = host::driver_present();
+    if (!options.quiet && options.simulated && driver)
+        say("using the simulated GPU, as asked. Its counts are exact; it knows no time.");
+    if (!options.quiet && !driver)
+        say("no NVIDIA driver: using the simulated GPU. Its counts are exact; it knows no time.");
+    return options.simulated || !driver;
+}
+
+/// A probe of which no program was accepted observes nothing: better to stop before the program starts.
+bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
+    bool usable = true;
+    for (const auto& probe : probes) {
+        bool any = false;
+        for (const auto& checked : probe.programs) {
+            any = any || checked.verification.has_value();
+            for (const auto& refusal : checked.refusal)
+                if (!checked.verification)
+                    say(refusal);
+        }
+        if (!any) {
+            say(error("EGPU-A001", fmt::format("probe {} was refused: the program was not started", probe.name),
+                      "egpu check FILE shows more"));
+            usable = false;
+        }
+    }
+    static_cast<void>(quiet);
+    return usable;
+}
+
+bool write_summary(const RunOptions& options, const RunOutcome& outcome) {
+    if (options.summary.empty())
+        return true;
+    const auto name = expand_file_name(options.summary, {.pid = outcome.facts.application_pid,
+                                                         .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+    if (!name) {
+        say(name.error());
+        return false;
+    }
+    const auto written = write_file(*name, host::summary_json(*outcome.view, outcome.facts));
+    if (!written)
+        say(written.error());
+    return written.has_value();
+}
+
+/// Prints the end of a run and gives egpu's own verdict: false where --strict or --summary failed.
+bool report_end(const RunOptions& options, RunOutcome& outcome) {
+    const auto& view = *outcome.view;
+    auto warnings = nowhere_warnings(view, options.probes.kernels);
+    const bool nowhere = !warnings.empty();
+    const auto incomplete = completeness_warnings(view);
+    const bool partial = view.launches() + view.unknown_launches != view.instrumented_launches();
+    warnings.insert(warnings.end(), incomplete.begin(), incomplete.end());
+    for (const auto& warning : warnings)
+        outcome.facts.diagnostics.push_back(to_text(warning));
+    if (!options.quiet && options.report) {
+        for (const auto& text : view.catalogue.diagnostics)
+            say(text);
+        std::string report;
+        for (const auto& line : run_report(view, outcome.facts))
+            report += line + "\n";
+        say(report);
+        for (const auto& warning : warnings)
+            say(warning);
+    }
+    bool good = write_summary(options, outcome);
+    if (options.strict && !options.probes.what.empty() && (nowhere || partial || !incomplete.empty())) {
+        say(error("EGPU-A030", nowhere ? "--strict: a probe ran nowhere"
+                               : partial ? "--strict: not every launch was instrumented"
+                                         : "--strict: the totals are not whole"));
+        good = false;
+    }
+    return good;
+}
+
+/// Ctrl-C reaches the application by itself; the second one ends egpu. What was sent to egpu alone is passed on.
+std::function<bool(int, bool)> signal_handler(host::Session& session, const RunOptions& options) {
+    auto interrupts = std::make_shared<int>(0);
+    return [&session, &options, interrupts](int signal, bool from_terminal) {
+        if (signal == SIGUSR1) {
+            session.drain(500);
+            if (auto view = session.view()) {
+                host::RunFacts facts;
+                facts.elapsed_s = session.elapsed_seconds();
+                std::string text = fmt::format("after {:.1f} s, so far:\n", facts.elapsed_s);
+                for (const auto& line : run_report(*view, facts))
+                    text += line + "\n";
+                say(text);
+            }
+            return true;
+        }
+        if (signal == SIGINT && ++*interrupts > 1) {
+            if (!options.quiet)
+                say("interrupted twice: egpu ends now, the application goes on with its original kernels");
+            return false;
+        }
+        if (!from_terminal)
+            ::kill(session.application(), signal);
+        return true;
+    };
+}
+
+}  // namespace
+
+RunOutcome run_program(const RunOptions& options) {
+    const auto wait_ns = parse_duration_ns(options.wait, "--wait");
+    const auto memory = parse_memory(options.gpu_memory, "--gpu-memory");
+    if (!wait_ns || !memory) {
+        say(!wait_ns ? wait_ns.error() : memory.error());
+        return failed(host::kCannot);
+    }
+    auto probes = load_probes(options.probes);
+    if (!probes || !all_usable(*probes, options.quiet))
+        return failed(host::kCannot);
+    host::SessionOptions session_options;
+    session_options.command = options.command;
+    session_options.probes = std::move(*probes);
+    session_options.kernels = options.probes.kernels;
+    session_options.simulated = choose_device(options);
+    session_options.wait_ms = static_cast<std::uint32_t>(*wait_ns / 1'000'000);
+    session_options.gpu_memory_bytes = *memory;
+    if (options.before_start)
+        options.before_start();
+    int failure_code = host::kCannot;
+    auto session = host::Session::start(std::move(session_options), &failure_code);
+    if (!session) {
+        for (const auto& problem : session.errors())
+            say(problem);
+        return failed(failure_code);
+    }
+    const auto ending = (*session)->wait(signal_handler(**session, options));
+    if (!ending)
+        return failed(128 + SIGINT);
+    RunOutcome outcome;
+    outcome.facts.ending = *ending;
+    outcome.facts.elapsed_s = (*session)->elapsed_seconds();
+    outcome.facts.application_pid = (*session)->application();
+    outcome.exit_code = ending->as_exit_code();
+    auto view = (*session)->view();
+    if (!view) {
+        say(view.error());
+        return outcome;
+    }
+    outcome.view = std::move(*view);
+    if (!report_end(options, outcome) && outcome.exit_code == 0)
+        outcome.exit_code = host::kCannot;
+    return outcome;
+}
+
+void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_code) {
+    auto options = std::make_shared<RunOptions>();
+    auto* command = app.add_subcommand("run", "Start a program and observe it");
+    command->usage("Usage: egpu run [-p WHAT]... [OPTIONS] -- PROGRAM [ARGS]");
+    add_probe_options(*command, options->probes);
+    command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");
+    command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
+    command->add_flag("--strict", options->strict,
+                      "Exit with 125 where a probe ran nowhere or a launch was not instrumented (if the program returned 0)");
+    command->add_option("--summary", options->summary, "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment");
+    command->add_option("--wait", options->wait, "The longest that a module load waits for its instrumented copies")
+        ->capture_default_str();
+    command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")->capture_default_str();
+    command->footer("The program's own stdout and exit code are passed through; egpu writes to stderr, behind \"egpu: \".");
+    command->callback([options, &program, exit_code] {
+        if (program.empty())
+            throw CLI::RequiredError("a program behind --: egpu run -p WHAT -- PROGRAM [ARGS]");
+        options->command = program;
+        *exit_code = run_program(*options).exit_code;
+    });
+}
+
+}  // namespace egpu::cli

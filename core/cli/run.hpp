@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// egpu run, as demo and kernels use it too.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/probe_options.hpp"
+#include "host/export/summary.hpp"
+#include "host/view/session_view.hpp"
+
+namespace egpu::cli {
+
+struct RunOptions {
+    ProbeOptions probes;
+    std::vector<std::string> command;
+    bool quiet = false, simulated = false, strict = false;
+    std::string summary;                ///< --summary FILE, with %p %h %n %q{VAR}
+    std::string wait = "2 s";           ///< --wait
+    std::string gpu_memory = "64 MiB";  ///< --gpu-memory
+    bool report = true;                 ///< print the summary at the end
+    std::function<void()> before_start; ///< after the line about the device
+};
+
+struct RunOutcome {
+    int exit_code = 0;
+    std::optional<host::SessionView> view;
+    host::RunFacts facts;
+};
+
+/// Starts the program, observes it, reports. Never throws for what a user can cause.
+RunOutcome run_program(const RunOptions& options);
+
+}  // namespace egpu::cli

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_report.hpp"
+
+#include <string.h>
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "cli/terminal.hpp"
+#include "host/findings/findings.hpp"
+#include "host/findings/metrics.hpp"
+
+namespace egpu::cli {
+namespace {
+
+using host::Kernel;
+using host::KernelState;
+using host::SessionView;
+
+constexpr std::size_t kMostKernelRows = 10;
+constexpr std::size_t kMostFindings = 3;
+constexpr std::size_t kLineWidth = 90;
+
+std::string plural(std::uint64_t count, const char* word) {
+    return fmt::format("{} {}{}", format_count(count), word, count == 1 ? "" : (word[strlen(word) - 1] == 'h' ? "es" : "s"));
+}
+
+std::string program_name(const SessionView& view) {
+    if (!view.program.empty() && view.program != "egpu-workload")
+        return view.program;
+    const auto& command = view.catalogue.command;
+    // The bundled workloads are known by the name that selects them.
+    if (view.program == "egpu-workload" && command.size() > 1)
+        return command[1];
+    return command.empty() ? "the application" : command[0].substr(command[0].rfind('/') + 1);
+}
+
+std::string how_it_ended(const host::RunFacts& facts) {
+    if (facts.ending.signal)
+        return fmt::format("was ended by signal {} ({})", *facts.ending.signal, ::strsignal(*facts.ending.signal));
+    return fmt::format("exited with {}", facts.ending.exit_code);
+}
+
+std::uint64_t launched_kernels(const SessionView& view) {
+    return static_cast<std::uint64_t>(
+        std::count_if(view.counts.begin(), view.counts.end(), [](const auto& count) { return count.launches != 0; }));
+}
+
+std::string first_line(const SessionView& view, const host::RunFacts& facts) {
+    const auto& begin = fmt::format("{} {} after {:.1f} s; ", program_name(view), how_it_ended(facts), facts.elapsed_s);
+    if (view.agent_pid == 0)
+        return begin + "it used no CUDA";
+    std::string line = begin + fmt::format("{}, {}", plural(launched_kernels(view), "kernel"),
+                                           plural(view.launches() + view.unknown_launches, "launch"));
+    if (view.catalogue.maps.empty())
+        return line;
+    if (view.launches() != 0 && view.instrumented_launches() == view.launches() && view.unknown_launches == 0)
+        line += ", all instrumented";
+    else
+        line += fmt::format(", {} of them instrumented", format_count(view.instrumented_launches()));
+    std::uint64_t refused = 0;
+    for (const auto& data : view.maps)
+        refused += data.refused_keys;
+    return line + (refused == 0 ? ", nothing dropped" : fmt::format(", {} keys dropped", format_count(refused)));
+}
+
+/// Launches by state and reason where not all were instrumented (E6.3).
+void add_states(const SessionView& view, std::vector<std::string>& lines) {
+    struct Group {
+        std::uint64_t kernels = 0, launches = 0;
+        KernelState state = KernelState::instrumented;
+    };
+    std::map<std::string, Group> groups;
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
+        const auto& kernel = view.catalogue.kernels[i];
+        if (view.counts[i].launches == 0)
+            continue;
+        auto text = std::string(host::to_words(kernel.state));
+        text += kernel.state == KernelState::instrumented ? " (" + kernel.source + ")" : ": " + kernel.reason;
+        auto& group = groups[text];
+        group.state = kernel.state;
+        ++group.kernels;
+        group.launches += view.counts[i].launches;
+    }
+    if (groups.size() < 2 && (groups.empty() || groups.begin()->second.state == KernelState::instrumented))
+        return;
+    TextTable table;
+    table.column("kernels");
+    table.column("launches");
+    table.column("");
+    table.column("state", Align::left);
+    const auto total = static_cast<double>(std::max<std::uint64_t>(view.launches(), 1));
+    for (const auto& [text, group] : groups)
+        table.row({format_count(group.kernels), format_count(group.launches),
+                   format_percent(static_cast<double>(group.launches) / total), text});
+    lines.emplace_back();
+    for (const auto& line : table.lines())
+        lines.push_back("  " + line);
+}
+
+template <typename T, typename Format>
+std::string or_na(const std::optional<T>& value, Format format) {
+    return value ? format(*value) : "n/a";
+}
+
+/// One row a launched, instrumented kernel, most launches first.
+void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
+        if (view.counts[i].instrumented != 0)
+            order.push_back(i);
+    if (order.empty())
+        return;
+    const auto metrics = host::kernel_metrics(view);
+    const auto weight = [&](std::size_t index) { return view.counts[index].launches; };
+    std::stable_sort(order.begin(), order.end(), [&](auto left, auto right) { return weight(left) > weight(right); });
+    const bool has_traffic = std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.read_bytes.has_value(); });
+    const bool has_sectors =
+        std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.sectors_per_load.has_value(); });
+    TextTable table;
+    table.column("kernel", Align::left);
+    for (const char* header : {"launches", "GPU time"})
+        table.column(header);
+    if (has_traffic)
+        for (const char* header : {"read", "written"})
+            table.column(header);
+    if (has_sectors)
+        for (const char* header : {"sectors/load", "of each sector used"})
+            table.column(header);
+    for (const std::size_t index : order) {
+        if (table.rows() == kMostKernelRows)
+            break;
+        const auto& kernel = view.catalogue.kernels[index];
+        const auto found = metrics.find(kernel.id);
+        const host::KernelMetrics m = found != metrics.end() ? found->second : host::KernelMetrics{};
+        const auto bytes = [](std::uint64_t value) { return format_bytes(static_cast<double>(value)); };
+        std::vector<std::string> cells = {kernel.name, format_count(view.counts[index].launches), "n/a"};
+        if (has_traffic) {
+            cells.push_back(or_na(m.read_bytes, bytes));
+            cells.push_back(or_na(m.written_bytes, bytes));
+        }
+        if (has_sectors) {
+            cells.push_back(or_na(m.sectors_per_load, [](double value) { return fmt::format("{:.1f}", value); }));
+            cells.push_back(or_na(m.sector_use, [](double value) { return format_percent(value); }));
+        }
+        table.row(std::move(cells));
+    }
+    lines.emplace_back();
+    for (const auto& line : table.lines())
+        lines.push_back("  " + line);
+    if (order.size() > kMostKernelRows)
+        lines.push_back(fmt::format("  ({} more: --summary FILE lists all)", order.size() - kMostKernelRows));
+}
+
+/// Rows of maps that no column above shows, so that a probe of one's own needs nothing else (E3.3).
+void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
+    constexpr std::size_t kMostRows = 8;
+    for (const auto& data : view.maps) {
+        const auto rows = host::read_rows(data, view.catalogue);
+        const bool shown_above = !rows.empty() && (rows[0].value_named("requested_bytes") || rows[0].value_named("sectors"));
+        const bool histogram = !rows.empty() && !rows[0].values.empty() && rows[0].values[0].elements.size() > 1;
+        if (rows.empty() || shown_above)
+            continue;
+        TextTable table;
+        for (const auto& cell : rows[0].key)
+            table.column(cell.field->name.empty() ? (cell.field->role == ebpf::Role::kernel_id ? "kernel" : "key") : cell.field->name,
+                         Align::left);
+        for (const auto& cell : rows[0].values)
+            table.column(cell.field->name.empty() || histogram ? data.map->definition.name : cell.field->name);
+        for (const auto& row : rows) {
+            if (table.rows() == kMostRows)
+                break;
+            std::vector<std::string> cells;
+            for (const auto& cell : row.key)
+                cells.push_back(cell.text);
+            for (const auto& cell : row.values)
+                cells.push_back(value_text(cell, view.simulated));
+            table.row(std::move(cells));
+        }
+        lines.emplace_back();
+        for (const auto& line : table.lines())
+            lines.push_back("  " + line);
+        if (rows.size() > kMostRows)
+            lines.push_back(fmt::format("  ({} more: --summary FILE lists all)", rows.size() - kMostRows));
+    }
+}
+
+/// A paragraph cut into lines at blanks, continuation lines set in by two.
+void add_wrapped(const std::string& text, std::vector<std::string>& lines) {
+    std::string line;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const auto end = std::min(text.find(' ', at), text.size());
+        const auto word = text.substr(at, end - at);
+        if (!line.empty() && line.size() + 1 + word.size() > kLineWidth) {
+            lines.push_back(line);
+            line = "  ";
+        }
+        line += line.empty() || line == "  " ? word : " " + word;
+        at = end + 1;
+    }
+    if (!line.empty())
+        lines.push_back(line);
+}
+
+}  // namespace
+
+std::string value_text(const host::ValueCell& cell, bool simulated) {
+    if (cell.elements.size() == 1)
+        return cell.field->is_signed ? std::to_string(static_cast<std::int64_t>(cell.elements[0]))
+                                     : format_count(cell.elements[0]);
+    // A log2 histogram: its total and where the middle of it lies.
+    std::uint64_t total = 0;
+    for (const auto count : cell.elements)
+        total += count;
+    std::uint64_t below = 0;
+    for (std::size_t slot = 0; slot < cell.elements.size(); ++slot) {
+        below += cell.elements[slot];
+        if (total != 0 && below * 2 >= total) {
+            const char* unit = cell.field->histogram == "log2_ns"       ? " ns"
+                               : cell.field->histogram == "log2_bytes"  ? " B"
+                               : cell.field->histogram == "log2_cycles" ? (simulated ? " simulated cycles" : " cycles")
+                                                                        : "";
+            return fmt::format("{} values, half of them below {}{}", format_count(total),
+                               slot >= 63 ? "2^64" : format_count(std::uint64_t{2} << slot), unit);
+        }
+    }
+    return "0 values";
+}
+
+std::vector<std::string> run_report(const SessionView& view, const host::RunFacts& facts) {
+    std::vector<std::string> lines = {first_line(view, facts)};
+    if (view.agent_pid == 0)
+        return lines;
+    add_states(view, lines);
+    add_kernels(view, lines);
+    add_own_maps(view, lines);
+    const auto findings = host::find_all(view);
+    if (!findings.empty())
+        lines.emplace_back();
+    for (std::size_t i = 0; i < findings.size() && i < kMostFindings; ++i)
+        add_wrapped("finding: " + findings[i].text, lines);
+    if (findings.size() > kMostFindings)
+        lines.push_back(fmt::format("  ({} more findings: --summary FILE lists all)", findings.size() - kMostFindings));
+    return lines;
+}
+
+}  // namespace egpu::cli

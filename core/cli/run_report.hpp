@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `egpu run` says at the end (TARGETS E6.1 to E6.4), from a view of the session.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.hpp"
+#include "host/export/summary.hpp"
+#include "host/pipeline/pipeline.hpp"
+#include "host/view/session_view.hpp"
+
+namespace egpu::cli {
+
+/// A value as text: a number, or a histogram's total and middle.
+std::string value_text(const host::ValueCell& cell, bool simulated);
+
+/// Lines without their "egpu: " prefix; at most 20 and the findings.
+std::vector<std::string> run_report(const host::SessionView& view, const host::RunFacts& facts);
+
+/// Warnings for probes that ran nowhere, with "did you mean" (E6.4).
+std::vector<Diagnostic> nowhere_warnings(const host::SessionView& view, const host::KernelSelection& selection);
+
+/// Why the totals are not whole: launches that ran uninstrumented, no final copy, a full map. Empty: they are exact.
+std::vector<Diagnostic> completeness_warnings(const host::SessionView& view);
+
+}  // namespace egpu::cli

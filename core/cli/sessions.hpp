@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The session that a command means: the one named by -s, else the only one that runs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "base/result.hpp"
+#include "host/view/session_view.hpp"
+#include "segment/access/mapping.hpp"
+
+namespace egpu::cli {
+
+void add_session_option(CLI::App& command, std::string& session);
+
+/// Maps a running session of this user. EGPU-X060: none or several (they are listed); EGPU-X061: can't be read.
+Result<segment::Mapping> open_session(const std::string& session);
+
+/// open_session and a view of it as it stands now.
+Result<host::SessionView> view_of_session(const std::string& session);
+
+}  // namespace egpu::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/terminal.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace egpu::cli {
+
+void say(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const auto end = text.find('\n');
+        const auto line = text.substr(0, end);
+        out += line.empty() ? "egpu:" : "egpu: ";
+        out += line;
+        out += '\n';
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+    std::size_t done = 0;
+    while (done < out.size()) {
+        const ssize_t put = ::write(STDERR_FILENO, out.data() + done, out.size() - done);
+        if (put <= 0)
+            return;  // a closed stderr is the user's choice
+        done += static_cast<std::size_t>(put);
+    }
+}
+
+void say(const Diagnostic& diagnostic) {
+    say(to_text(diagnostic));
+}
+
+void print_errors(const std::vector<Diagnostic>& diagnostics) {
+    std::string out;
+    for (const auto& diagnostic : diagnostics)
+        out += to_text(diagnostic);
+    std::fwrite(out.data(), 1, out.size(), stderr);
+}
+
+void TextTable::column(std::string header, Align align) {
+    headers_.push_back(std::move(header));
+    aligns_.push_back(align);
+}
+
+void TextTable::row(std::vector<std::string> cells) {
+    cells.resize(headers_.size());
+    rows_.push_back(std::move(cells));
+}
+
+std::vector<std::string> TextTable::lines() const {
+    std::vector<std::size_t> widths;
+    for (std::size_t i = 0; i < headers_.size(); ++i) {
+        std::size_t width = display_width(headers_[i]);
+        for (const auto& row : rows_)
+            width = std::max(width, display_width(row[i]));
+        widths.push_back(width);
+    }
+    const auto line_of = [&](const std::vector<std::string>& cells, bool header) {
+        std::string line;
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            const std::size_t blanks = widths[i] - display_width(cells[i]);
+            const bool right = !header && aligns_[i] == Align::right;
+            line.append(right ? blanks : 0, ' ');
+            line += cells[i];
+            line.append(right ? 2 : blanks + 2, ' ');
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        return line;
+    };
+    std::vector<std::string> lines = {line_of(headers_, true)};
+    for (const auto& row : rows_)
+        lines.push_back(line_of(row, false));
+    return lines;
+}
+
+std::string TextTable::text() const {
+    std::string out;
+    for (const auto& line : lines())
+        out += line + "\n";
+    return out;
+}
+
+std::size_t display_width(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace egpu::cli

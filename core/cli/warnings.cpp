@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run must not keep to itself: probes that ran nowhere, totals that are not whole.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/names.hpp"
+#include "base/units.hpp"
+#include "cli/run_report.hpp"
+
+namespace egpu::cli {
+namespace {
+
+using host::KernelState;
+using host::ProbeState;
+using host::SessionView;
+
+Diagnostic warning(const char* code, std::string message, std::string hint = {}) {
+    Diagnostic made = error(code, std::move(message), std::move(hint));
+    made.severity = Severity::warning;
+    return made;
+}
+
+std::vector<std::string> launched_names(const SessionView& view) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
+        if (view.counts[i].launches != 0)
+            names.push_back(view.catalogue.kernels[i].name);
+    return names;
+}
+
+/// "Launched: vector_add (1 000), scan (2)."
+std::string launched_text(const SessionView& view) {
+    constexpr std::size_t kMost = 5;
+    std::string text;
+    std::size_t shown = 0, all = 0;
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
+        if (view.counts[i].launches == 0 || all++ >= kMost)
+            continue;
+        text += fmt::format("{}{} ({})", shown++ == 0 ? "" : ", ", view.catalogue.kernels[i].name,
+                            format_count(view.counts[i].launches));
+    }
+    if (all > shown)
+        text += fmt::format(", {} more", all - shown);
+    return text.empty() ? "No kernel was launched." : "Launched: " + text + ".";
+}
+
+bool any_launched_matches(const SessionView& view, const std::string& pattern) {
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
+        if (view.counts[i].launches != 0 && kernel_name_matches(pattern, view.catalogue.kernels[i].mangled))
+            return true;
+    return false;
+}
+
+/// The kernel pattern of a section, "" where it has none.
+std::string section_pattern(const std::string& section) {
+    const auto point = ebpf::parse_section(section);
+    return point ? point->kernel_pattern : std::string();
+}
+
+/// The pattern that no launched kernel matches, or "".
+std::string unmatched_pattern(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
+    const std::string own = section_pattern(probe.section);
+    if (!own.empty() && !any_launched_matches(view, own))
+        return own;
+    const bool none = std::none_of(selection.include.begin(), selection.include.end(),
+                                   [&](const auto& pattern) { return any_launched_matches(view, pattern); });
+    return !selection.include.empty() && none ? selection.include.front() : std::string();
+}
+
+std::string spaces_text(const std::string& section) {
+    const auto point = ebpf::parse_section(section);
+    if (!point)
+        return section;
+    std::string text = ebpf::to_name(point->event);
+    if (point->space)
+        text += fmt::format(".{}", ebpf::to_name(*point->space));
+    return text;
+}
+
+Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
+    const std::string name = probe.probe + "/" + probe.program;
+    if (view.launches() == 0)
+        return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no kernel was launched", name));
+    if (const auto pattern = unmatched_pattern(view, probe, selection); !pattern.empty()) {
+        const auto names = launched_names(view);
+        const auto near = nearest(pattern, names);
+        return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'", name, pattern),
+                       (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view));
+    }
+    const bool reachable =
+        std::any_of(view.catalogue.kernels.begin(), view.catalogue.kernels.end(), [](const auto& kernel) {
+            return kernel.state == KernelState::instrumented || kernel.state == KernelState::not_matched;
+        });
+    if (!reachable) {
+        const auto& first = view.catalogue.kernels.front();
+        return warning("EGPU-A005",
+                       fmt::format("probe {} ran nowhere: no launched kernel can be instrumented ({}: {})", name, first.name,
+                                   first.reason),
+                       "egpu kernels -- PROGRAM lists every kernel with its reason");
+    }
+    return warning("EGPU-A006",
+                   fmt::format("probe {} ran nowhere: no launched kernel has a place for {}", name, spaces_text(probe.section)),
+                   launched_text(view));
+}
+
+/// A probe attached in kernels of which none was launched counted nothing either.
+bool ran(const SessionView& view, const host::Probe& probe) {
+    return probe.state != ProbeState::matched_nothing && view.instrumented_launches() != 0;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> nowhere_warnings(const SessionView& view, const host::KernelSelection& selection) {
+    std::vector<Diagnostic> warnings;
+    for (const auto& probe : view.catalogue.probes) {
+        if (probe.state == ProbeState::refused || probe.state == ProbeState::failed || ran(view, probe))
+            continue;
+        warnings.push_back(nowhere(view, probe, selection));
+    }
+    return warnings;
+}
+
+std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
+    std::vector<Diagnostic> warnings;
+    if (view.agent_pid == 0)
+        return warnings;
+    if (!view.agent_error.empty())
+        warnings.push_back(warning("EGPU-A020", view.agent_error));
+    if (!view.drained && view.launches() != 0)
+        warnings.push_back(warning(
+            "EGPU-A021", view.last_drain_age_ns
+                             ? fmt::format("totals are at least: the application ended without a final copy of the maps "
+                                           "(the last one {} before)",
+                                           format_duration_ns(static_cast<double>(*view.last_drain_age_ns)))
+                             : std::string("no totals: the application ended before the maps were copied once")));
+    std::uint64_t missed = 0;
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
+        if (view.catalogue.kernels[i].state == KernelState::instrumented)
+            missed += view.counts[i].launches - std::min(view.counts[i].launches, view.counts[i].instrumented);
+    if (missed != 0)
+        warnings.push_back(warning("EGPU-A022", fmt::format("totals are at least: {} launches of instrumented kernels ran the "
+                                                            "original (their copies were not loaded yet, or a graph was captured)",
+                                                            format_count(missed))));
+    if (view.unknown_launches != 0)
+        warnings.push_back(warning("EGPU-A023", fmt::format("{} launches were of kernels that belong to no image egpu has seen",
+                                                            format_count(view.unknown_launches))));
+    for (const auto& data : view.maps)
+        if (data.refused_keys != 0)
+            warnings.push_back(warning("EGPU-M020", fmt::format("map {} is full: {} keys were not counted", data.map->name,
+                                                                format_count(data.refused_keys)),
+                                       "raise its max_entries"));
+    if (view.other_processes != 0)
+        warnings.push_back(warning("EGPU-A024", fmt::format("{} other process(es) of the application used CUDA and were not "
+                                                            "observed: this version observes the first",
+                                                            view.other_processes)));
+    for (const auto& probe : view.catalogue.probes)
+        for (const auto& note : probe.notes)
+            warnings.push_back(warning("EGPU-A025", fmt::format("probe {}/{}: {}", probe.probe, probe.program, note)));
+    return warnings;
+}
+
+}  // namespace egpu::cli

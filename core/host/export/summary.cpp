@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/export/summary.hpp"
+
+#include <time.h>
+
+#include <cctype>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/version.hpp"
+#include "host/findings/findings.hpp"
+
+namespace egpu::host {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string iso_time(std::int64_t unix_ms) {
+    const time_t seconds = unix_ms / 1000;
+    tm parts{};
+    ::gmtime_r(&seconds, &parts);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                       parts.tm_hour, parts.tm_min, parts.tm_sec, unix_ms % 1000);
+}
+
+template <typename T>
+ordered_json or_null(const std::optional<T>& value) {
+    return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json text_or_null(const std::string& text) {
+    return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
+const char* unit_of(ebpf::Role role) {
+    switch (role) {
+        case ebpf::Role::bytes:
+            return "bytes";
+        case ebpf::Role::cycles:
+            return "cycles";
+        case ebpf::Role::nanoseconds:
+            return "ns";
+        case ebpf::Role::count:
+            return "count";
+        default:
+            return "number";
+    }
+}
+
+ordered_json kernel_json(const SessionView& view, std::size_t index) {
+    const Kernel& kernel = view.catalogue.kernels[index];
+    const KernelCounts counts = index < view.counts.size() ? view.counts[index] : KernelCounts{};
+    const bool instrumented = kernel.state == KernelState::instrumented;
+    return {{"id", kernel.id},
+            {"name", kernel.name},
+            {"signature", kernel.signature},
+            {"mangled", kernel.mangled},
+            {"module", text_or_null(kernel.module)},
+            {"device", kernel.device},
+            {"state", to_name(kernel.state)},
+            {"backend", instrumented ? ordered_json("ptx") : ordered_json(nullptr)},
+            {"reason", text_or_null(kernel.reason)},
+            {"launches", counts.launches},
+            {"launches_instrumented", counts.instrumented},
+            {"gpu_time_ns", nullptr},
+            {"registers",
+             {{"original", or_null(kernel.registers.original)},
+              {"reassembled", or_null(kernel.registers.reassembled)},
+              {"instrumented", or_null(kernel.registers.instrumented)}}}};
+}
+
+/// A key cell as a metric's label: ids for kernels and sites, words for enums, numbers else.
+void add_labels(const SessionView& view, const Row& row, ordered_json& metric) {
+    if (row.kernel_id != 0)
+        metric["kernel"] = row.kernel_id;
+    if (row.site_id != 0) {
+        const Site* site = view.catalogue.site(row.site_id);
+        metric["site"] = row.site_id;
+        metric["line"] = site->file.empty() ? ordered_json(nullptr) : ordered_json(fmt::format("{}:{}", site->file, site->line));
+        metric["opcode"] = site->opcode;
+    }
+    for (const auto& cell : row.key) {
+        if (cell.field->role == ebpf::Role::kernel_id || cell.field->role == ebpf::Role::site_id)
+            continue;
+        const std::string name = cell.field->name.empty() ? "key" : cell.field->name;
+        metric[name] = cell.field->enumerators.empty() ? ordered_json(cell.raw) : ordered_json(cell.text);
+    }
+}
+
+void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& metrics) {
+    const std::string probe = data.map->name.substr(0, data.map->name.find('/'));
+    for (const auto& row : read_rows(data, view.catalogue)) {
+        for (const auto& cell : row.values) {
+            const std::string field = cell.field->name.empty() || !cell.field->histogram.empty() ? data.map->definition.name
+                                                                                                 : cell.field->name;
+            ordered_json metric;
+            metric["name"] = probe + "." + field;
+            if (!cell.field->histogram.empty())
+                metric["histogram"] = cell.field->histogram;
+            const bool simulated_cycles = view.simulated && cell.field->role == ebpf::Role::cycles;
+            metric["unit"] = simulated_cycles ? "simulated cycles" : unit_of(cell.field->role);
+            add_labels(view, row, metric);
+            if (cell.elements.size() == 1)
+                metric["value"] = cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
+                                                        : ordered_json(cell.elements[0]);
+            else
+                metric["values"] = cell.elements;
+            metrics.push_back(std::move(metric));
+        }
+    }
+}
+
+ordered_json session_json(const SessionView& view) {
+    return {{"id", view.catalogue.session},
+            {"egpu_version", version()},
+            {"started_at", iso_time(view.catalogue.started_unix_ms)},
+            {"simulated", view.device_name.empty() ? ordered_json(nullptr) : ordered_json(view.simulated)},
+            {"probe_sets", view.catalogue.probe_names},
+            {"backend", {"ptx"}},
+            {"complete", view.drained}};
+}
+
+ordered_json devices_json(const SessionView& view) {
+    ordered_json devices = ordered_json::array();
+    if (!view.device_name.empty())
+        devices.push_back({{"index", 0},
+                           {"name", view.device_name},
+                           {"compute_capability",
+                            fmt::format("{}.{}", view.compute_capability / 10, view.compute_capability % 10)},
+                           {"dram_peak_bytes_per_s", nullptr}});
+    return devices;
+}
+
+/// Keys that found their map full: values that were lost, so never silently left out.
+std::uint64_t refused_keys(const SessionView& view) {
+    std::uint64_t sum = 0;
+    for (const auto& data : view.maps)
+        sum += data.refused_keys;
+    return sum;
+}
+
+}  // namespace
+
+std::string summary_json(const SessionView& view, const RunFacts& facts) {
+    ordered_json whole;
+    whole["schema"] = kSummarySchema;
+    whole["session"] = session_json(view);
+    whole["application"] = {{"command", view.catalogue.command},
+                            {"pid", facts.application_pid},
+                            {"exit_code", facts.ending.signal ? ordered_json(nullptr) : ordered_json(facts.ending.exit_code)},
+                            {"signal", or_null(facts.ending.signal)},
+                            {"elapsed_s", facts.elapsed_s}};
+    whole["devices"] = devices_json(view);
+    whole["kernels"] = ordered_json::array();
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
+        whole["kernels"].push_back(kernel_json(view, i));
+    whole["probes"] = ordered_json::array();
+    for (const auto& probe : view.catalogue.probes)
+        whole["probes"].push_back({{"probe", probe.probe},
+                                   {"program", probe.program},
+                                   {"state", to_name(probe.state)},
+                                   {"sites", probe.sites},
+                                   {"kernels", probe.kernels},
+                                   {"reason", text_or_null(probe.reason)},
+                                   {"notes", probe.notes}});
+    whole["metrics"] = ordered_json::array();
+    for (const auto& data : view.maps)
+        if (data.age_ns)
+            add_metrics_of(view, data, whole["metrics"]);
+    whole["findings"] = ordered_json::array();
+    for (const auto& finding : find_all(view))
+        whole["findings"].push_back({{"id", finding.id},
+                                     {"kernel", finding.kernel_id},
+                                     {"line", text_or_null(finding.place)},
+                                     {"text", finding.text}});
+    whole["expectations"] = ordered_json::array();
+    whole["dropped_records"] = 0;  // no ring buffer in this version: nothing can be dropped
+    whole["refused_keys"] = refused_keys(view);
+    whole["launches_unknown"] = view.unknown_launches;
+    whole["diagnostics"] = view.catalogue.diagnostics;
+    for (const auto& text : facts.diagnostics)
+        whole["diagnostics"].push_back(text);
+    return whole.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace egpu::host
