@@ -21,27 +21,27 @@ namespace egpu::inject {
 struct ProbeProgram {
     const ebpf::Object* object = nullptr;
     const ebpf::Program* program = nullptr;
-    std::uint32_t map_base = 0;    ///< index of the object's map 0 among the session's maps
-    std::uint32_t probe = 0;       ///< index among the session's probes, given back in SiteRecord
+    std::uint32_t map_base = 0;  ///< index of the object's map 0 among the session's maps
+    std::uint32_t probe = 0;     ///< index among the session's probes, given back in SiteRecord
 };
 
 /// A site that got a number: what `egpu_site_id_t` shows.
 struct SiteRecord {
     std::uint32_t site_id = 0;
     std::uint32_t kernel_id = 0;
-    std::string file;              ///< "gather.cu"; "" without line information
+    std::string file;  ///< "gather.cu"; "" without line information
     std::uint32_t line = 0;
-    std::string opcode;            ///< "ld.global.f32"
-    std::string function;          ///< device function or the kernel itself
+    std::string opcode;    ///< "ld.global.f32"
+    std::string function;  ///< device function or the kernel itself
 };
 
 struct CopyRequest {
     const ptx::Module* module = nullptr;
-    std::string entry;             ///< mangled name
+    std::string entry;  ///< mangled name
     std::uint32_t kernel_id = 0;
     std::vector<ProbeProgram> programs;
-    const std::vector<maps::Layout>* layouts = nullptr;   ///< of the session's maps
-    ebpf::SlotOfKey slot_of_key;   ///< by session map index
+    const std::vector<maps::Layout>* layouts = nullptr;           ///< of the session's maps
+    ebpf::SlotOfKey slot_of_key;                                  ///< by session map index
     std::function<std::uint32_t(const SiteRecord&)> new_site_id;  ///< gives a number to a site (site_id unset)
     std::uint32_t accumulator_budget = 4;
 };
@@ -53,8 +53,8 @@ struct ProbeOutcome {
 };
 
 struct InstrumentedCopy {
-    std::string ptx;               ///< the module's text; the entry keeps the original's name
-    std::vector<TableEntry> table; ///< what each word of egpu_table holds
+    std::string ptx;                ///< the module's text; the entry keeps the original's name
+    std::vector<TableEntry> table;  ///< what each word of egpu_table holds
     std::vector<ProbeOutcome> outcomes;
     std::uint32_t sites = 0;
     std::uint32_t accumulators = 0;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs at loads, stores and atomics run just before the instruction, for the lanes for which its guard is true.
+//
+//   before:  $L2: @%p1 st.f32 [%rd1+4], %f1;
+//   after:   $L2: {                                       // the program asks for global memory only
+//            add.s64 %egpu_site_at, %rd1, 4;
+//            isspacep.global %egpu_site_in, %egpu_site_at;
+//            and.pred %egpu_site_in, %egpu_site_in, %p1;
+//            <program, guarded by %egpu_site_in>
+//            }
+//            @%p1 st.f32 [%rd1+4], %f1;
+// The text stands behind a label of the instruction, so it runs on every way to it. The test is there only for generic
+// addresses whose space the function doesn't show (inject/match/spaces.hpp).
+#include <array>
+
+#include <fmt/format.h>
+
+#include "inject/rewrite/writer.hpp"
+
+namespace egpu::inject {
+namespace {
+
+using ptx::AccessSpace;
+
+/// isspacep, PTX ISA 9.7.9.21. From sm_90 the shared memory of the whole cluster is shared memory.
+std::string in_space(const FunctionWriter& writer, AccessSpace space, std::string_view to) {
+    const char* name = space == AccessSpace::global       ? "global"
+                       : space == AccessSpace::local      ? "local"
+                       : writer.request().target.sm >= 90 ? "shared::cluster"
+                                                          : "shared";
+    return fmt::format("\tisspacep.{} {}, %egpu_site_at;\n", name, to);
+}
+
+std::string address_text(const SiteBinding& binding) {
+    if (binding.address_offset == 0)
+        return fmt::format("\tmov.b64 %egpu_site_at, {};\n", binding.address_base);
+    return fmt::format("\tadd.s64 %egpu_site_at, {}, {};\n", binding.address_base, binding.address_offset);
+}
+
+/// Wraps a firing that needs a test of its address; the binding's guard becomes the test's result.
+struct Wrapped {
+    std::string before, after;
+    std::uint32_t instructions = 0;
+};
+
+Wrapped wrap_with_test(FunctionWriter& writer, const SpaceTest& test, SiteBinding& binding) {
+    Wrapped wrapped;
+    if (test.kind == SpaceTest::Kind::always)
+        return wrapped;
+    std::string text = "{\n\t.reg .pred %egpu_site_in, %egpu_site_other;\n\t.reg .b64 %egpu_site_at;\n";
+    text += address_text(binding);
+    wrapped.instructions = 2;
+    if (test.kind == SpaceTest::Kind::in_space) {
+        text += in_space(writer, test.space, "%egpu_site_in");
+    } else {
+        text += in_space(writer, AccessSpace::global, "%egpu_site_in");
+        for (const auto space : {AccessSpace::shared, AccessSpace::local})
+            text += in_space(writer, space, "%egpu_site_other") +
+                    "\tor.pred %egpu_site_in, %egpu_site_in, %egpu_site_other;\n";
+        text += "\tnot.pred %egpu_site_in, %egpu_site_in;\n";
+        wrapped.instructions += 5;
+    }
+    if (!binding.guard.empty() && binding.guard_negated) {
+        text += fmt::format("\tnot.pred %egpu_site_other, {};\n", binding.guard);
+        binding.guard = "%egpu_site_other";
+        ++wrapped.instructions;
+    }
+    if (!binding.guard.empty()) {
+        text += fmt::format("\tand.pred %egpu_site_in, %egpu_site_in, {};\n", binding.guard);
+        ++wrapped.instructions;
+    }
+    binding.guard = "%egpu_site_in";
+    binding.guard_negated = false;
+    wrapped.before = std::move(text);
+    wrapped.after = "}\n";
+    return wrapped;
+}
+
+Result<std::string> firing_text(FunctionWriter& writer, const Firing& firing, SiteBinding binding) {
+    const Wrapped wrapped = wrap_with_test(writer, firing.test, binding);
+    auto probe = writer.emit(firing, std::move(binding));
+    if (!probe || probe->empty())
+        return probe;
+    writer.count(wrapped.instructions);
+    return wrapped.before + *probe + wrapped.after;
+}
+
+bool has_control_flow(std::string_view text) {
+    for (const std::string_view sign : {"bra", "call", "ret;", "exit;", "$egpu_"})
+        if (text.find(sign) != std::string_view::npos)
+            return true;
+    return false;
+}
+
+/// True where the firing may be inserted here; else it is in the notes.
+bool may_insert(FunctionWriter& writer, const Firing& firing, std::string_view text) {
+    const std::size_t index = writer.index_of(*firing.site.instruction);
+    if (!writer.straight_code_only(index) || !has_control_flow(text))
+        return true;
+    writer.skip(firing, "EGPU-P255", "between wgmma.fence and commit_group, where no branch may stand");
+    return false;
+}
+
+Result<std::string> text_of(FunctionWriter& writer, const Firings& firings, std::string_view base,
+                            std::string_view latency) {
+    std::string text;
+    for (const Firing* firing : firings) {
+        SiteBinding binding = bind_memory(writer, *firing, base);
+        binding.latency = std::string(latency);
+        auto one = firing_text(writer, *firing, std::move(binding));
+        if (!one)
+            return one;
+        if (may_insert(writer, *firing, *one))
+            text += *one;
+    }
+    return text;
+}
+
+}  // namespace
+
+SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std::string_view base) {
+    const auto& instruction = *firing.site.instruction;
+    const auto& access = firing.site.access;
+    const std::size_t index = writer.index_of(instruction);
+    SiteBinding binding;
+    if (instruction.guard) {
+        binding.guard = std::string(instruction.guard->predicate);
+        binding.guard_negated = instruction.guard->negated;
+    }
+    binding.space = firing.space;
+    binding.access = to_access(access.kind);
+    binding.bytes_per_lane = access.bytes_per_lane();
+    const auto& address = instruction.operands[static_cast<std::size_t>(access.address_operand)];
+    binding.address_base = std::string(address.base);
+    binding.address_offset = address.integer;
+    if (writer.outline().register_bits(address.base, index) == 32)
+        binding.address_bits = 32;
+    if (writer.outline().meaning_of(address.base, index).kind == Meaning::Kind::module_variable &&
+        writer.request().address_register) {
+        const std::string held = writer.request().address_register(writer.function(), address.base);
+        if (!held.empty())
+            binding.address_base = held;
+    }
+    if (!base.empty()) {
+        binding.address_base = std::string(base);
+        binding.address_bits = 64;
+    }
+    const bool moves_known_value = access.kind == ptx::AccessKind::load || access.kind == ptx::AccessKind::store;
+    if (access.value_operand >= 0 && moves_known_value) {
+        const auto& value = instruction.operands[static_cast<std::size_t>(access.value_operand)];
+        if (value.kind == ptx::Operand::Kind::vector)
+            for (const auto& part : value.parts)
+                binding.values.emplace_back(part.text);
+        else
+            binding.values.emplace_back(value.text);
+        binding.value_type = std::string(instruction.parts.back());
+        for (const ptx::Operand* part : with_parts(value))
+            if (const auto bits = writer.outline().register_bits(base_name(*part), index);
+                bits > access.element_bytes * 8)
+                binding.value_register_bits = bits;
+    }
+    return binding;
+}
+
+Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firings& after) {
+    const Firing& any = before.empty() ? *after.front() : *before.front();
+    const auto& instruction = *any.site.instruction;
+    if (writer.inside_call_sequence(writer.index_of(instruction))) {
+        for (const Firings* list : {&before, &after})
+            for (const Firing* firing : *list)
+                writer.skip(*firing, "EGPU-P256", "between the arguments of a call and the call");
+        return ok();
+    }
+    auto text = text_of(writer, before, {}, {});
+    if (!text)
+        return text.errors();
+    if (!text->empty())
+        writer.editor().insert_before(instruction.range, *text + "\t");
+    if (after.empty())
+        return ok();
+    const TimedLoad timed = time_load(writer, *after.front());
+    text = text_of(writer, after, timed.address, timed.latency);
+    if (!text)
+        return text.errors();
+    if (text->empty())
+        return ok();
+    writer.editor().insert_before(instruction.range, timed.before);
+    writer.editor().insert_after(instruction.range, timed.after + *text + "\t}");
+    writer.count(timed.instructions);
+    return ok();
+}
+
+}  // namespace egpu::inject

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// From programs to firings. A program that doesn't read a site field is specialised once for all sites that differ
+// only in it.
+#include <fmt/format.h>
+
+#include "inject/rewrite/firing.hpp"
+
+namespace egpu::inject {
+namespace {
+
+using ptx::AccessSpace;
+
+/// What a specialisation depends on: (program, site number or 0, space, access, bytes).
+using Variant = std::tuple<std::size_t, std::uint32_t, ebpf::Space, ebpf::Access, std::uint32_t>;
+
+class Planner {
+public:
+    explicit Planner(const RewriteRequest& request) : request_(request) {
+        plan_.outcomes.resize(request.programs.size());
+    }
+
+    Result<Plan> make() {
+        for (std::size_t program = 0; program < request_.programs.size(); ++program) {
+            const auto& point = request_.programs[program].program->point;
+            Matches matches = find_sites(*request_.module, request_.functions, point);
+            plan_.outcomes[program].notes = std::move(matches.notes);
+            reads_site_ = reads_field(program, "site");
+            reads_space_ = reads_field(program, "space");
+            for (const Site& site : matches.sites)
+                if (auto status = add_site(program, site); !status)
+                    return status.errors();
+        }
+        plan_.places = static_cast<std::uint32_t>(numbers_.size());
+        return std::move(plan_);
+    }
+
+private:
+    using Place = std::pair<const ptx::Function*, std::pair<const ptx::Instruction*, ebpf::Event>>;
+
+    Status add_site(std::size_t program, const Site& site) {
+        ++plan_.outcomes[program].sites;
+        const auto event = request_.programs[program].program->point.event;
+        const std::uint32_t number = number_of(site, event);
+        const bool generic = site.instruction != nullptr && site.access.space == AccessSpace::generic;
+        if (site.tested_space)
+            return add_firing(program, site, number, {SpaceTest::Kind::in_space, *site.tested_space},
+                              to_space(*site.tested_space));
+        if (!generic || !reads_space_)
+            return add_firing(program, site, number, {}, to_space(site.access.space));
+        // The program asks for the space: one firing for each space that a generic address can be in.
+        for (const auto space : {AccessSpace::global, AccessSpace::shared, AccessSpace::local})
+            if (auto status = add_firing(program, site, number, {SpaceTest::Kind::in_space, space}, to_space(space));
+                !status)
+                return status;
+        return add_firing(program, site, number, {SpaceTest::Kind::elsewhere, AccessSpace::generic},
+                          ebpf::Space::generic);
+    }
+
+    Status add_firing(std::size_t program, const Site& site, std::uint32_t number, SpaceTest test, ebpf::Space space) {
+        auto specialized = specialized_for(program, site, number, space);
+        if (!specialized)
+            return specialized.errors();
+        plan_.firings.push_back({program, site, number, test, space, std::move(*specialized)});
+        return ok();
+    }
+
+    /// Sites of several programs at one instruction have one number.
+    std::uint32_t number_of(const Site& site, ebpf::Event event) {
+        const bool at_instruction = site.instruction != nullptr;
+        const Place place{site.function, {site.instruction, at_instruction ? ebpf::Event::mem : event}};
+        const auto found = numbers_.find(place);
+        if (found != numbers_.end())
+            return found->second;
+        SiteDescription description;
+        description.file = std::string(request_.module->file_name(site.source.file));
+        description.line = site.source.line;
+        description.opcode = at_instruction ? std::string(site.instruction->opcode) : ebpf::to_name(event);
+        description.function = std::string(site.function->name);
+        const std::uint32_t number = request_.number_site ? request_.number_site(description) : 0;
+        numbers_.emplace(place, number);
+        return number;
+    }
+
+    ebpf::SiteConstants constants_of(const Site& site, std::uint32_t number, ebpf::Space space) const {
+        ebpf::SiteConstants constants;
+        constants.fields["kernel"] = request_.kernel_id;
+        constants.fields["site"] = number;
+        if (site.instruction != nullptr) {
+            constants.fields["space"] = static_cast<std::uint64_t>(space);
+            constants.fields["access"] = static_cast<std::uint64_t>(to_access(site.access.kind));
+            constants.fields["bytes_per_lane"] = site.access.bytes_per_lane();
+        }
+        return constants;
+    }
+
+    ebpf::SlotOfKey slots_for(std::size_t program) const {
+        const std::uint32_t base = request_.programs[program].map_base;
+        return [this, base](std::uint32_t map, std::span<const std::byte> key) {
+            return request_.slot_of_key(base + map, key);
+        };
+    }
+
+    Result<std::shared_ptr<const ebpf::SpecializedProgram>> specialized_for(std::size_t program, const Site& site,
+                                                                            std::uint32_t number, ebpf::Space space) {
+        const Variant variant{program, reads_site_ ? number : 0, space, to_access(site.access.kind),
+                              site.access.bytes_per_lane()};
+        if (const auto found = specialized_.find(variant); found != specialized_.end())
+            return found->second;
+        const auto& attached = request_.programs[program];
+        auto result = ebpf::specialize(*attached.object, *attached.program, constants_of(site, number, space),
+                                       slots_for(program));
+        if (!result)
+            return result.errors();
+        auto shared = std::make_shared<const ebpf::SpecializedProgram>(std::move(*result));
+        specialized_.emplace(variant, shared);
+        return std::shared_ptr<const ebpf::SpecializedProgram>(std::move(shared));
+    }
+
+    /// True where the program's text depends on a site field: without the constant it must be supplied at run time, or
+    /// a key that it belongs to is no longer known. Slots asked for on the way are not the session's.
+    bool reads_field(std::size_t program, std::string_view field) const {
+        const auto& attached = request_.programs[program];
+        Site site;
+        const ptx::Instruction any;
+        site.instruction = ebpf::context_of(attached.program->point.event) == ebpf::ContextKind::mem ? &any : nullptr;
+        ebpf::SiteConstants constants = constants_of(site, 0, ebpf::Space::global);
+        const auto known = constants.fields.find(field);
+        if (known == constants.fields.end())
+            return false;
+        constants.fields.erase(known);
+        const auto result = ebpf::specialize(*attached.object, *attached.program, constants,
+                                             [](std::uint32_t, std::span<const std::byte>) { return 0u; });
+        return !result || result->fields_read.contains(std::string(field));
+    }
+
+    const RewriteRequest& request_;
+    Plan plan_;
+    std::map<Place, std::uint32_t> numbers_;
+    std::map<Variant, std::shared_ptr<const ebpf::SpecializedProgram>> specialized_;
+    bool reads_site_ = true;
+    bool reads_space_ = true;
+};
+
+}  // namespace
+
+Result<Plan> make_plan(const RewriteRequest& request) {
+    return Planner(request).make();
+}
+
+ebpf::Access to_access(ptx::AccessKind kind) {
+    switch (kind) {
+        case ptx::AccessKind::store:
+            return ebpf::Access::store;
+        case ptx::AccessKind::atomic:
+        case ptx::AccessKind::reduction:
+            return ebpf::Access::atomic;
+        case ptx::AccessKind::load:
+        case ptx::AccessKind::async_copy:
+            break;
+    }
+    return ebpf::Access::load;
+}
+
+ebpf::Space to_space(ptx::AccessSpace space) {
+    switch (space) {
+        case AccessSpace::global:
+            return ebpf::Space::global;
+        case AccessSpace::shared:
+            return ebpf::Space::shared;
+        case AccessSpace::local:
+            return ebpf::Space::local;
+        case AccessSpace::constant:
+            return ebpf::Space::constant;
+        case AccessSpace::param:
+        case AccessSpace::generic:
+            break;
+    }
+    return ebpf::Space::generic;
+}
+
+}  // namespace egpu::inject

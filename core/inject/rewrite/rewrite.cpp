@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of a rewrite: plan all firings, choose the accumulators over all of them, then write each function from its
+// start to its end, so that insertions at one place keep their order.
+#include "inject/rewrite/rewrite.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "inject/rewrite/accumulators.hpp"
+#include "inject/rewrite/exit.hpp"
+#include "inject/rewrite/writer.hpp"
+
+namespace egpu::inject {
+namespace {
+
+struct AtInstruction {
+    Firings before, after;
+};
+
+struct FunctionFirings {
+    Firings entry, exit;
+    std::unordered_map<const ptx::Instruction*, AtInstruction> memory;
+};
+
+FunctionFirings firings_of(const Plan& plan, const RewriteRequest& request, const ptx::Function& function) {
+    FunctionFirings result;
+    for (const Firing& firing : plan.firings) {
+        const auto event = request.programs[firing.program].program->point.event;
+        if (event == ebpf::Event::kernel_exit)
+            result.exit.push_back(&firing);  // in device functions for their `exit` instructions
+        else if (firing.site.function != &function)
+            continue;
+        else if (event == ebpf::Event::kernel_entry)
+            result.entry.push_back(&firing);
+        else if (event == ebpf::Event::load_return)
+            result.memory[firing.site.instruction].after.push_back(&firing);
+        else
+            result.memory[firing.site.instruction].before.push_back(&firing);
+    }
+    return result;
+}
+
+Status write_function(FunctionWriter& writer, const FunctionFirings& firings) {
+    if (auto status = rewrite_start(writer, firings.entry); !status)
+        return status;
+    for (const auto& item : writer.outline().items()) {
+        const auto* instruction = item.instruction();
+        if (instruction == nullptr)
+            continue;
+        if (leaves_kernel(writer.function(), *instruction)) {
+            if (auto status = rewrite_exit(writer, *instruction, firings.exit); !status)
+                return status;
+        } else if (const auto found = firings.memory.find(instruction); found != firings.memory.end()) {
+            if (auto status = rewrite_memory(writer, found->second.before, found->second.after); !status)
+                return status;
+        }
+    }
+    return rewrite_end(writer, firings.exit);
+}
+
+bool is_higher(const Target& one, const Target& two) {
+    return std::pair(one.ptx_major, one.ptx_minor) > std::pair(two.ptx_major, two.ptx_minor);
+}
+
+}  // namespace
+
+Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor) {
+    RewriteResult result;
+    result.required = request.target;
+    auto plan = make_plan(request);
+    if (!plan)
+        return plan.errors();
+    result.outcomes = std::move(plan->outcomes);
+    result.sites = plan->places;
+    const auto accumulators = choose_accumulators(request, *plan);
+    result.accumulators = static_cast<std::uint32_t>(accumulators.size());
+
+    std::uint32_t next_label = 0;
+    for (const auto* function : request.functions) {
+        if (function->body == nullptr)
+            continue;
+        FunctionContext context;
+        context.target = context.required = request.target;
+        context.table = request.table;
+        context.layouts = request.layouts;
+        context.next_label = next_label;
+        if (function == request.functions.front())
+            context.accumulators = accumulators;
+        FunctionWriter writer(request, *function, context, editor, result);
+        if (auto status = write_function(writer, firings_of(*plan, request, *function)); !status)
+            return status.errors();
+        next_label = context.next_label;
+        if (is_higher(context.required, result.required))
+            result.required = context.required;
+    }
+    return result;
+}
+
+}  // namespace egpu::inject

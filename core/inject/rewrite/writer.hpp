@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rewrites of one function share: its outline, the context of the code generator, the places where nothing
+// or only straight code may be inserted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "inject/match/outline.hpp"
+#include "inject/rewrite/firing.hpp"
+
+namespace egpu::inject {
+
+class FunctionWriter {
+public:
+    FunctionWriter(const RewriteRequest& request, const ptx::Function& function, FunctionContext& context,
+                   ptx::Editor& editor, RewriteResult& result);
+
+    const RewriteRequest& request() const { return request_; }
+    const Outline& outline() const { return outline_; }
+    const ptx::Function& function() const { return outline_.function(); }
+    FunctionContext& context() { return context_; }
+    ptx::Editor& editor() { return editor_; }
+
+    std::size_t index_of(const ptx::Instruction& instruction) const { return index_of_.at(&instruction); }
+    /// Inserting here would split a call from its arguments or its result.
+    bool inside_call_sequence(std::size_t index) const { return inside_call_[index]; }
+    /// Between wgmma.fence and commit_group: only straight code (PTX ISA 9.7.15.7; else ptxas serialises, C7519).
+    bool straight_code_only(std::size_t index) const { return straight_only_[index]; }
+
+    std::string new_label();
+    void count(std::uint32_t instructions) { result_.instructions_added += instructions; }
+    /// The site doesn't count after all.
+    void skip(const Firing& firing, std::string_view code, std::string reason);
+
+    /// The text of a firing with this binding; counted. Granularity, event and numbers are filled in.
+    Result<std::string> emit(const Firing& firing, SiteBinding binding);
+
+private:
+    void mark_calls();
+    void mark_wgmma();
+
+    const RewriteRequest& request_;
+    Outline outline_;
+    FunctionContext& context_;
+    ptx::Editor& editor_;
+    RewriteResult& result_;
+    std::unordered_map<const ptx::Instruction*, std::size_t> index_of_;
+    std::vector<bool> inside_call_, straight_only_;
+};
+
+/// Firings at one instruction, or at one function's entry or exit.
+using Firings = std::vector<const Firing*>;
+
+/// The start of a function: addresses, accumulators, programs at kernel_entry.
+Status rewrite_start(FunctionWriter& writer, const Firings& firings);
+/// An instruction that leaves the kernel, and the end of the entry function where control can reach it.
+Status rewrite_exit(FunctionWriter& writer, const ptx::Instruction& instruction, const Firings& firings);
+Status rewrite_end(FunctionWriter& writer, const Firings& firings);
+/// Firings at one load, store or atomic, before it and (load_return) after it.
+Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firings& after);
+
+/// A binding for a memory instruction; `base` stands for the address register where it is not empty.
+SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std::string_view base = {});
+/// Statements before and after a load that measure its latency.
+struct TimedLoad {
+    std::string before, after;
+    std::string latency;  ///< register
+    std::string address;  ///< register with the base address, which the load may overwrite
+    std::uint32_t instructions = 0;
+};
+TimedLoad time_load(const FunctionWriter& writer, const Firing& firing);
+
+}  // namespace egpu::inject
