@@ -31,7 +31,7 @@ struct CubinKernel {
     std::uint32_t registers = 0;            ///< 0: not recorded
     std::uint32_t static_shared_bytes = 0;  ///< without the 1,024 that the system takes from sm_90 on
     std::uint32_t parameter_bytes = 0;
-    std::uint32_t stack_bytes = 0;         ///< per thread, callees included as far as ptxas knows them
+    std::uint32_t stack_bytes = 0;         ///< per thread, with callees; UINT32_MAX: recursion; relocatable: 0
     std::array<std::uint32_t, 3> block{};  ///< .maxntid or .reqntid; 0: none
     bool block_is_required = false;        ///< .reqntid
 };

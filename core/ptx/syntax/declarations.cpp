@@ -105,8 +105,12 @@ void parse_declarator(Variable& variable, Cursor& cursor) {
         variable.dimensions.push_back(cursor.at(']') ? 0 : take_count(cursor, "the elements of an array").value_or(0));
         cursor.expect(']', "behind the elements of an array");
     }
-    if (cursor.accept('='))
-        variable.initializer = parse_operand(cursor);
+    if (!cursor.accept('='))
+        return;
+    variable.initializer = parse_operand(cursor);
+    const bool counted = variable.initializer->kind == Operand::Kind::vector;
+    if (counted && !variable.dimensions.empty() && variable.dimensions.front() == 0)
+        variable.dimensions.front() = variable.initializer->parts.size();
 }
 
 }  // namespace

@@ -11,11 +11,12 @@ namespace {
 
 /// "{ ... }" with whatever stands in it.
 void skip_braces(Cursor& cursor) {
+    const Range open_brace = cursor.peek().range;
     if (!cursor.expect('{', "before the data of a section"))
         return;
     for (std::size_t open = 1; open > 0;) {
         if (cursor.at_end())
-            return cursor.fail("EGPU-P003", "a '{' is never closed", cursor.peek().range);
+            return cursor.fail("EGPU-P003", "a '{' is never closed", open_brace);
         open += cursor.at('{') ? 1U : 0U;
         open -= cursor.at('}') ? 1U : 0U;
         cursor.take();
@@ -99,12 +100,14 @@ Directive parse_loc(Cursor& cursor, SourceLine& line) {
     line.line = take_line_number(cursor);
     line.column = cursor.at(TokenKind::integer) ? take_line_number(cursor) : 0;
     while (cursor.accept(',')) {
-        const std::string_view attribute = cursor.at(TokenKind::word) ? cursor.text(cursor.take()) : "";
+        const std::string_view attribute = cursor.at(TokenKind::word) ? cursor.text(cursor.peek()) : "";
         if (attribute == "function_name") {
+            cursor.take();
             cursor.take();
             if (cursor.accept('+'))
                 take_line_number(cursor);
         } else if (attribute == "inlined_at") {
+            cursor.take();
             for (int i = 0; i < 3; ++i)
                 take_line_number(cursor);
         } else {

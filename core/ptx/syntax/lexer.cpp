@@ -198,12 +198,13 @@ private:
         return kind;
     }
 
+    /// ptxas knows no escapes: a backslash is a character like others.
     bool read_string(std::size_t begin) {
         ++position_;
         while (at(position_) != '"') {
             if (position_ >= text_.size() || at(position_) == '\n')
                 return fail("EGPU-P002", "a string is opened and never closed on its line", range_from(begin));
-            position_ += at(position_) == '\\' && at(position_ + 1) != '\n' ? 2U : 1U;
+            ++position_;
         }
         ++position_;
         return push(begin, TokenKind::string);

@@ -52,7 +52,7 @@ std::int64_t take_signed_integer(Cursor& cursor) {
     const Token token = cursor.take();
     const auto value = integer_value(cursor.text(token));
     if (!value) {
-        cursor.fail("EGPU-P006", "no PTX integer of 64 bits", token.range);
+        cursor.fail("EGPU-P006", "not a PTX integer of 64 bits", token.range);
         return 0;
     }
     return static_cast<std::int64_t>(negative ? 0 - *value : *value);
@@ -63,7 +63,7 @@ void parse_number(Operand& operand, Cursor& cursor, std::uint32_t begin) {
     const Token token = cursor.take();
     const auto value = floating_value(cursor.text(token));
     if (!value) {
-        cursor.fail("EGPU-P006", "no PTX floating-point number", token.range,
+        cursor.fail("EGPU-P006", "not a PTX floating-point number", token.range,
                     "0f takes 8 hexadecimal digits and 0d takes 16");
         return;
     }

@@ -87,7 +87,7 @@ struct Variable {
     std::uint32_t pointer_alignment = 0;  ///< `.ptr .global .align 16`: of what the parameter points to; 0: not written
     std::string_view name;
     std::uint32_t count = 0;                ///< %r<9>: 9, else 0
-    std::vector<std::uint64_t> dimensions;  ///< [] is 0
+    std::vector<std::uint64_t> dimensions;  ///< [] is 0, or what its initialiser has
     /// "ptr" (and behind it "global", where it points to), "managed", "unified(19, 95)", without dots.
     std::vector<std::string_view> attributes;
     /// One operand or a vector of them; `generic(x)+4` is `other` with base "x" and integer 4.
