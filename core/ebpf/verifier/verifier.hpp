@@ -13,23 +13,28 @@
 namespace egpu::ebpf {
 
 struct VerifierOptions {
-    std::uint32_t instruction_limit = 0;     ///< worst case a firing; 0: by event (512 at instructions, 4096 at entry and exit)
-    std::uint32_t walk_limit = 1'000'000;    ///< abstract steps before "too complex"
-    bool keep_walk = false;                  ///< fill Verification::walk (-v)
+    std::uint32_t instruction_limit =
+        0;  ///< worst case a firing; 0: by event (512 at instructions, 4096 at entry and exit)
+    std::uint32_t walk_limit = 1'000'000;  ///< abstract steps before "too complex"
+    bool keep_walk = false;                ///< fill Verification::walk (-v)
 };
 
 /// What the walk found out; printed by `egpu check`, used by later stages.
 struct Verification {
-    std::uint32_t worst_instructions = 0;   ///< on the longest path, helpers weighted
+    std::uint32_t worst_instructions = 0;  ///< on the longest path, helpers weighted
     std::uint32_t worst_lookups = 0;
     std::uint32_t worst_atomics = 0;
     std::uint32_t stack_bytes = 0;
-    std::set<std::string> fields_read;      ///< context fields, "bytes_per_lane"
+    std::set<std::string> fields_read;  ///< context fields, "bytes_per_lane"
     std::set<std::uint32_t> maps_used;
     /// Map lookups whose key depends on more than site fields: (instruction, map). Empty: all keys are static.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups;
-    std::vector<Diagnostic> notes;          ///< warnings and hints for an accepted program
-    std::string walk;                       ///< Linux verifier layout, where asked for
+    std::set<std::uint32_t> atomics;  ///< instructions that are atomic operations, reached on some path
+    /// Of these: 64-bit additions with unused result on an element known before the program runs. Such may be kept in
+    /// registers (DESIGN 7), within a budget that is known only at injection.
+    std::set<std::uint32_t> register_adds;
+    std::vector<Diagnostic> notes;  ///< warnings and hints for an accepted program
+    std::string walk;               ///< Linux verifier layout, where asked for
 };
 
 /// EGPU-V0xx, each with source line, underline, why and fix (TARGETS E6.6). Rules: verifier/rules/.

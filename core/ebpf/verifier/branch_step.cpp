@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of conditional jumps: each side that is possible is followed with what the comparison tells of it.
+#include <algorithm>
+
+#include "ebpf/verifier/domain/compare.hpp"
+#include "ebpf/verifier/walk.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+Width width_of(const Instruction& i) {
+    return class_of(i) == kClassJmp ? Width::bits64 : Width::bits32;
+}
+
+/// Registers and stack that hold the same number as one that a branch narrowed are narrowed with it.
+void narrow_linked(State& state, const Scalar& narrowed) {
+    if (narrowed.link == 0)
+        return;
+    state.for_each_value([&](Value& value) {
+        if (value.is_scalar() && value.scalar.link == narrowed.link) {
+            const Variability variability = value.scalar.variability;
+            value.scalar = narrowed;
+            value.scalar.variability = variability;
+        }
+    });
+}
+
+/// After a test for NULL: every copy of the pointer is now one, or is the number 0.
+void settle_null(State& state, std::uint32_t identity, bool is_null) {
+    state.for_each_value([&](Value& value) {
+        if (value.kind != Kind::map_value_or_null || value.identity != identity)
+            return;
+        if (!is_null) {
+            value.kind = Kind::map_value;
+            return;
+        }
+        const Variability variability = value.scalar.variability;
+        value = Value::constant(0);
+        value.scalar.variability = variability;
+    });
+}
+
+bool is_null_constant(const Value& value) {
+    return value.is_constant() && value.scalar.value() == 0;
+}
+
+/// Pointers into one object compare as their offsets do; addresses don't wrap around, so the order is the signed one.
+JumpOperation on_offsets(JumpOperation operation) {
+    switch (operation) {
+        case kJgt:
+            return kJsgt;
+        case kJge:
+            return kJsge;
+        case kJlt:
+            return kJslt;
+        case kJle:
+            return kJsle;
+        default:
+            return operation;
+    }
+}
+
+/// Whether a comparison of pointers can have an outcome; the state is narrowed by it.
+bool assume_pointers(State& state, const Instruction& i, const Value& left, const Value& right, bool outcome) {
+    const auto operation = static_cast<JumpOperation>(operation_of(i));
+    const bool with_null = is_null_constant(left) || is_null_constant(right);
+    if (with_null) {
+        const Value& pointer = left.is_pointer() ? left : right;
+        const bool is_null = (operation == kJeq) == outcome;
+        if (pointer.kind != Kind::map_value_or_null)
+            return !is_null;
+        settle_null(state, pointer.identity, is_null);
+        return true;
+    }
+    // NULL or not, an unsettled pointer tells nothing of another one.
+    if (!left.same_base(right) || left.kind == Kind::map_value_or_null)
+        return true;
+    Scalar a = left.scalar, b = right.scalar;
+    return assume(on_offsets(operation), Width::bits64, outcome, a, b);
+}
+
+bool assume_numbers(State& state, const Instruction& i, const Value& left, const Value& right, bool outcome) {
+    Scalar a = left.scalar, b = right.scalar;
+    if (!assume(static_cast<JumpOperation>(operation_of(i)), width_of(i), outcome, a, b))
+        return false;
+    if (uses_register(i) && i.source == i.destination)
+        return true;  // a comparison with itself tells nothing more
+    state.frame().registers[i.destination].scalar = a;
+    narrow_linked(state, a);
+    if (uses_register(i)) {
+        state.frame().registers[i.source].scalar = b;
+        narrow_linked(state, b);
+    }
+    return true;
+}
+
+}  // namespace
+
+/// Until the sides meet again, what is written depends on the condition, too.
+void Walk::diverge(State& state, Variability variability) const {
+    if (variability == Variability::site)
+        return;
+    const std::uint32_t join = flow_.join[state.at];
+    auto& divergences = state.frame().divergences;
+    const auto known = std::find_if(divergences.begin(), divergences.end(),
+                                    [&](const Divergence& divergence) { return divergence.join == join; });
+    if (known == divergences.end())
+        divergences.push_back({join, variability});
+    else
+        known->variability = most_varying(known->variability, variability);
+}
+
+Verdict Walk::step_branch(State& state, Explored::Node node) {
+    const Instruction& i = program_.instructions[state.at];
+    if (auto refusal = check_readable(scene(state), i.destination))
+        return refusal;
+    if (uses_register(i))
+        if (auto refusal = check_readable(scene(state), i.source))
+            return refusal;
+    const Value left = state.get(i.destination);
+    const Value right = operand(state, i);
+    if (auto refusal = check_comparison(scene(state), left, right))
+        return refusal;
+    diverge(state, most_varying(left.scalar.variability, right.scalar.variability));
+    const bool pointers = left.is_pointer() || right.is_pointer();
+    State taken = state;
+    taken.came_from = state.at;
+    taken.at = target_of(i, state.at);
+    const auto possible = [&](State& side, bool outcome) {
+        return pointers ? assume_pointers(side, i, left, right, outcome)
+                        : assume_numbers(side, i, left, right, outcome);
+    };
+    const bool can_take = possible(taken, true);
+    const bool can_pass = possible(state, false);
+    ++state.at;
+    if (can_pass && can_take) {
+        explored_.fork(node);
+        pending_.push_back({std::move(taken), node});
+    } else if (can_take) {
+        state = std::move(taken);
+    }
+    return std::nullopt;
+}
+
+}  // namespace egpu::ebpf

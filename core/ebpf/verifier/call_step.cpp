@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of calls: helpers, functions of the program, and the return from them.
+#include <algorithm>
+
+#include "ebpf/verifier/walk.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+void clobber_arguments(Frame& frame) {
+    for (unsigned i = 1; i <= 5; ++i)
+        frame.registers[i] = Value{};
+}
+
+Variability result_variability(const Helper& called) {
+    // A uniform result is the same for the lanes of a warp; that it is the same at each firing isn't said.
+    return called.uniform_result ? Variability::warp : Variability::lane;
+}
+
+}  // namespace
+
+/// Checks what the arguments point to. `key`: how much the key's bytes vary.
+Verdict Walk::helper_memory(State& state, const Helper& called, Variability& key) {
+    for (unsigned argument = 0; argument < called.arguments.size(); ++argument) {
+        const MemoryAccess access = argument_access(scene(state), called, argument);
+        if (access.bytes == 0)
+            continue;
+        if (auto refusal = check_argument_access(scene(state), access))
+            return refusal;
+        if (auto refusal = use_stack(state, access))
+            return refusal;
+        const Span span = span_of(access);
+        Scalar content;
+        content.variability = access.pointer.kind == Kind::map_value ? Variability::lane : Variability::site;
+        if (access.pointer.kind == Kind::map_value)
+            content.loaded_from = map_bit(access.pointer.map);
+        if (access.pointer.kind == Kind::stack)
+            content = state.frames[access.pointer.frame].stack.joined(static_cast<std::int32_t>(span.first),
+                                                                      static_cast<std::int32_t>(span.end - span.first));
+        content.variability = most_varying(content.variability, access.pointer.scalar.variability);
+        if (called.arguments[argument] == ArgumentKind::map_key)
+            key = content.variability;
+        if (called.arguments[argument] == ArgumentKind::map_value)
+            if (auto refusal = check_update_source(scene(state), state.get(1).map, content))
+                return refusal;
+        if (access.kind == AccessKind::write) {
+            Scalar written;
+            written.variability = Variability::lane;
+            Stack& stack = state.frames[access.pointer.frame].stack;
+            const auto first = static_cast<std::int32_t>(span.first);
+            if (span.exact)
+                stack.fill(first, static_cast<std::int32_t>(access.bytes), written);
+            else
+                stack.write_somewhere(first, static_cast<std::int32_t>(span.end - span.first), written);
+        }
+    }
+    return std::nullopt;
+}
+
+Value Walk::helper_result(State& state, const Helper& called, Variability key) {
+    Value result = Value::number({});
+    result.scalar.variability = result_variability(called);
+    if (called.id == HelperId::argument)
+        result.scalar.application_address = true;
+    if (called.returns != ReturnKind::map_value_or_null)
+        return result;
+    result = Value::pointer(Kind::map_value_or_null);
+    result.map = state.get(1).map;
+    result.identity = state.next_identity++;
+    result.made_at = state.at;
+    result.scalar.variability = key;
+    return result;
+}
+
+Verdict Walk::step_helper(State& state, Explored::Node node) {
+    const Helper* called = nullptr;
+    if (auto refusal = check_helper(scene(state), called))
+        return refusal;
+    Variability key = Variability::site;
+    if (auto refusal = helper_memory(state, *called, key))
+        return refusal;
+    const bool looks_up = called->returns == ReturnKind::map_value_or_null;
+    // A lookup by a static key is an address in the end: it costs the one instruction already counted.
+    const bool is_static = looks_up && key == Variability::site;
+    if (looks_up && !is_static)
+        dynamic_lookups_.emplace(state.at, state.get(1).map);
+    const Cost cost{is_static || called->cost == 0 ? 0 : called->cost - 1, looks_up ? 1u : 0u, 0};
+    if (auto refusal = pay(state, cost, node))
+        return refusal;
+    const Value result = helper_result(state, *called, key);
+    clobber_arguments(state.frame());
+    state.set(0, result);
+    ++state.at;
+    return std::nullopt;
+}
+
+Verdict Walk::step_local_call(State& state) {
+    const std::uint32_t target = target_of(program_.instructions[state.at], state.at);
+    if (auto refusal = check_local_call(scene(state), target))
+        return refusal;
+    calls_.emplace(state.frame().function, target);
+    Frame called;
+    called.function = target;
+    called.return_to = state.at + 1;
+    for (unsigned i = 1; i <= 5; ++i)
+        called.registers[i] = state.frame().registers[i];
+    state.frames.push_back(std::move(called));
+    state.at = target;
+    return std::nullopt;
+}
+
+Verdict Walk::step_exit(State& state, Explored::Node node, bool& ended) {
+    if (auto refusal = check_return(scene(state)))
+        return refusal;
+    if (state.frames.size() == 1) {
+        explored_.finish(node, state.cost);
+        ended = true;
+        return std::nullopt;
+    }
+    const Value result = state.get(0);
+    state.at = state.frame().return_to;
+    state.frames.pop_back();
+    clobber_arguments(state.frame());
+    state.set(0, result);
+    return std::nullopt;
+}
+
+/// The deepest chain of calls; recursion was refused, so there is one.
+Verdict Walk::check_total_stack(std::uint32_t& bytes) const {
+    std::map<std::uint32_t, std::uint32_t> deepest;
+    const auto own = [&](std::uint32_t function) {
+        const auto known = stack_of_function_.find(function);
+        return known == stack_of_function_.end() ? 0 : (known->second + 7) / 8 * 8;
+    };
+    for (std::size_t level = 0; level <= kFrameLimit; ++level)
+        for (const auto& [caller, called] : calls_)
+            deepest[caller] = std::max(deepest[caller], own(called) + deepest[called]);
+    bytes = calls_.empty() ? own(0) : own(0) + deepest[0];
+    return check_stack_depth(scene(refused_state_), bytes);
+}
+
+}  // namespace egpu::ebpf

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ebpf/verifier/domain/state.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace egpu::ebpf {
+namespace {
+
+std::uint32_t saturating_add(std::uint32_t a, std::uint32_t b) {
+    std::uint32_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? ~std::uint32_t{0} : sum;
+}
+
+/// Pairs names of one state with names of the other, one to one.
+class Renaming {
+public:
+    bool pair(std::uint32_t from, std::uint32_t to) {
+        for (const auto& [known_from, known_to] : pairs_)
+            if (known_from == from || known_to == to)
+                return known_from == from && known_to == to;
+        pairs_.emplace_back(from, to);
+        return true;
+    }
+
+private:
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs_;
+};
+
+struct Renamings {
+    Renaming identities, links;
+};
+
+bool covers(const Value& wider, const Value& narrower, Renamings& names) {
+    if (wider.kind == Kind::uninitialised)
+        return true;  // shown without reading it
+    if (wider.kind != narrower.kind || wider.map != narrower.map || wider.frame != narrower.frame)
+        return false;
+    const Scalar& a = wider.scalar;
+    const Scalar& b = narrower.scalar;
+    if (!a.contains_numbers(b) || a.variability < b.variability || (b.loaded_from & ~a.loaded_from) != 0)
+        return false;
+    if (b.application_address && !a.application_address)
+        return false;
+    if (a.link != 0 && !names.links.pair(a.link, b.link))
+        return false;
+    if ((wider.identity == 0) != (narrower.identity == 0))
+        return false;
+    return wider.identity == 0 || names.identities.pair(wider.identity, narrower.identity);
+}
+
+bool covers(const Stack& wider, const Stack& narrower, Renamings& names) {
+    for (const Piece& piece : wider.pieces()) {
+        StackFault fault;
+        const auto value = narrower.read(piece.offset, piece.bytes, fault);
+        if (!value || !covers(piece.value, *value, names))
+            return false;
+    }
+    return true;
+}
+
+bool covers(const Frame& wider, const Frame& narrower, Renamings& names) {
+    if (wider.function != narrower.function || wider.return_to != narrower.return_to)
+        return false;
+    for (const Divergence& divergence : narrower.divergences) {
+        const bool found =
+            std::any_of(wider.divergences.begin(), wider.divergences.end(), [&](const Divergence& other) {
+                return other.join == divergence.join && other.variability >= divergence.variability;
+            });
+        if (!found)
+            return false;
+    }
+    for (std::size_t i = 0; i < wider.registers.size(); ++i)
+        if (!covers(wider.registers[i], narrower.registers[i], names))
+            return false;
+    return covers(wider.stack, narrower.stack, names);
+}
+
+}  // namespace
+
+Cost Cost::operator+(const Cost& other) const {
+    return {saturating_add(instructions, other.instructions), saturating_add(lookups, other.lookups),
+            saturating_add(atomics, other.atomics)};
+}
+
+Cost Cost::operator-(const Cost& other) const {
+    return {instructions - other.instructions, lookups - other.lookups, atomics - other.atomics};
+}
+
+void Cost::raise_to(const Cost& other) {
+    instructions = std::max(instructions, other.instructions);
+    lookups = std::max(lookups, other.lookups);
+    atomics = std::max(atomics, other.atomics);
+}
+
+Value State::get(unsigned index) const {
+    if (index < 10)
+        return frame().registers[index];
+    Value value = Value::pointer(Kind::stack);
+    value.frame = static_cast<std::uint32_t>(frames.size() - 1);
+    return value;
+}
+
+void State::set(unsigned index, const Value& value) {
+    Value written = value;
+    written.scalar.variability = most_varying(written.scalar.variability, control());
+    frame().registers[index] = written;
+}
+
+Variability State::control() const {
+    Variability most = Variability::site;
+    for (const Frame& frame : frames)
+        for (const Divergence& divergence : frame.divergences)
+            most = most_varying(most, divergence.variability);
+    return most;
+}
+
+void State::forget_dead(std::size_t frame, std::uint16_t live_registers) {
+    for (unsigned i = 0; i < 10; ++i)
+        if (!(live_registers >> i & 1))
+            frames[frame].registers[i] = Value{};
+}
+
+void State::drop_single_links() {
+    std::map<std::uint32_t, int> ends;
+    for_each_value([&](Value& value) {
+        if (value.scalar.link != 0)
+            ++ends[value.scalar.link];
+    });
+    for_each_value([&](Value& value) {
+        if (value.scalar.link != 0 && ends[value.scalar.link] == 1)
+            value.scalar.link = 0;
+    });
+}
+
+bool covers(const State& wider, const State& narrower) {
+    if (wider.at != narrower.at || wider.frames.size() != narrower.frames.size())
+        return false;
+    Renamings names;
+    for (std::size_t i = 0; i < wider.frames.size(); ++i)
+        if (!covers(wider.frames[i], narrower.frames[i], names))
+            return false;
+    return true;
+}
+
+}  // namespace egpu::ebpf

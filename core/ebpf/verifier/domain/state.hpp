@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// State: everything the walk knows at one instruction of one path.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "ebpf/verifier/domain/stack.hpp"
+#include "ebpf/verifier/domain/value.hpp"
+
+namespace egpu::ebpf {
+
+inline constexpr std::size_t kFrameLimit = 8;
+
+/// A branch whose two sides meet again at `join`, decided by something that may differ between lanes or launches.
+struct Divergence {
+    std::uint32_t join = 0;
+    Variability variability = Variability::site;
+    bool operator==(const Divergence&) const = default;
+};
+
+struct Frame {
+    std::array<Value, 10> registers;  ///< r0 to r9; r10 is the frame itself
+    Stack stack;
+    std::uint32_t function = 0;  ///< its first instruction
+    std::uint32_t return_to = 0;
+    std::vector<Divergence> divergences;
+};
+
+/// Worst case so far, or from here on.
+struct Cost {
+    std::uint32_t instructions = 0;  ///< helpers weighted
+    std::uint32_t lookups = 0;
+    std::uint32_t atomics = 0;
+
+    Cost operator+(const Cost& other) const;
+    Cost operator-(const Cost& other) const;
+    void raise_to(const Cost& other);
+};
+
+struct State {
+    std::uint32_t at = 0;
+    std::uint32_t came_from = 0;  ///< the branch at which this path left another
+    std::vector<Frame> frames;
+    Cost cost;
+    std::uint32_t next_identity = 1;  ///< of lookups
+    std::uint32_t next_link = 1;      ///< of registers that hold the same number
+
+    Frame& frame() { return frames.back(); }
+    const Frame& frame() const { return frames.back(); }
+    Value get(unsigned index) const;
+    void set(unsigned index, const Value& value);
+    /// Calls back with every value a program could still read.
+    template <typename Visitor>
+    void for_each_value(Visitor&& visit) {
+        for (Frame& frame : frames) {
+            for (Value& value : frame.registers)
+                visit(value);
+            for (Piece& piece : frame.stack.pieces())
+                visit(piece.value);
+        }
+    }
+    /// The variability under which the present instruction runs.
+    Variability control() const;
+    /// Registers of a frame that can't be read any more become uninitialised: equal states then look equal.
+    void forget_dead(std::size_t frame, std::uint16_t live_registers);
+    /// Links that only one value still has go.
+    void drop_single_links();
+};
+
+/// Every run from `narrower` is a run from `wider`: what was shown for `wider` holds.
+bool covers(const State& wider, const State& narrower);
+
+}  // namespace egpu::ebpf

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ebpf/verifier/flow/flow.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ebpf/helpers/helpers.hpp"
+#include "ebpf/verifier/flow/graph.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+constexpr std::uint16_t bit(unsigned index) {
+    return static_cast<std::uint16_t>(1u << index);
+}
+constexpr std::uint16_t kArguments = 0b111110, kCallClobbers = 0b111111;
+
+struct Use {
+    std::uint16_t reads = 0, writes = 0;
+};
+
+Use use_of_call(const Instruction& i) {
+    Use use{kArguments, kCallClobbers};
+    const Helper* called = is_local_call(i) ? nullptr : helper(static_cast<std::uint32_t>(i.immediate));
+    if (called == nullptr)
+        return use;
+    use.reads = 0;
+    for (unsigned n = 0; n < called->arguments.size(); ++n)
+        if (called->arguments[n] != ArgumentKind::none)
+            use.reads = static_cast<std::uint16_t>(use.reads | bit(n + 1));
+    return use;
+}
+
+Use use_of_memory(const Instruction& i) {
+    const std::uint16_t destination = bit(i.destination), source = bit(i.source);
+    if (class_of(i) == kClassLdx)
+        return {source, destination};
+    if (class_of(i) == kClassSt)
+        return {destination, 0};
+    Use use{static_cast<std::uint16_t>(destination | source), 0};
+    if (mode_of(i) != kModeAtomic)
+        return use;
+    if (i.immediate == kCompareExchange)
+        return {static_cast<std::uint16_t>(use.reads | bit(0)), bit(0)};
+    if (i.immediate & kFetch)
+        use.writes = source;
+    return use;
+}
+
+Use use_of(const Instruction& i, bool in_main) {
+    const std::uint16_t destination = bit(i.destination);
+    const std::uint16_t operand = uses_register(i) ? bit(i.source) : std::uint16_t{0};
+    if (is_alu(i)) {
+        const std::uint16_t source = operation_of(i) == kEnd ? std::uint16_t{0} : operand;
+        return {static_cast<std::uint16_t>(source | (operation_of(i) == kMov ? 0 : destination)), destination};
+    }
+    if (i.opcode == kCall)
+        return use_of_call(i);
+    if (i.opcode == kExit)
+        return {in_main ? std::uint16_t{0} : bit(0), 0};
+    if (is_goto(i))
+        return {};
+    if (is_jump_class(i))
+        return {static_cast<std::uint16_t>(destination | operand), 0};
+    if (class_of(i) == kClassLd)
+        return {0, destination};
+    return use_of_memory(i);
+}
+
+/// Backward: a register is live where it is read before it is written.
+void find_live(std::span<const Instruction> program, const Graph& graph, Flow& flow) {
+    std::vector<std::uint32_t> work;
+    std::vector<std::uint8_t> queued(program.size(), 1);
+    for (std::uint32_t at = 0; at < program.size(); ++at)
+        work.push_back(at);
+    while (!work.empty()) {
+        const std::uint32_t at = work.back();
+        work.pop_back();
+        queued[at] = 0;
+        std::uint16_t after = 0;
+        for (const std::uint32_t next : graph.successors(at))
+            after = static_cast<std::uint16_t>(after | flow.live[next]);
+        const Use use = use_of(program[at], flow.function[at] == 0);
+        const auto live = static_cast<std::uint16_t>((after & ~use.writes) | use.reads);
+        if (live == flow.live[at])
+            continue;
+        flow.live[at] = live;
+        for (const std::uint32_t before : graph.predecessors(at)) {
+            if (queued[before])
+                continue;
+            queued[before] = 1;
+            work.push_back(before);
+        }
+    }
+}
+
+void find_functions(std::span<const Instruction> program, Flow& flow) {
+    flow.functions = {0};
+    for (std::uint32_t at = 0; at < program.size(); ++at) {
+        const Instruction& i = program[at];
+        if (is_local_call(i)) {
+            flow.functions.push_back(target_of(i, at));
+            flow.is_meeting[target_of(i, at)] = 1;
+            flow.is_meeting[at + 1] = 1;  // a call is never the last (check_encoding)
+        } else if (is_goto(i) || is_conditional_jump(i)) {
+            const std::uint32_t target = target_of(i, at);
+            flow.is_meeting[target] = 1;
+            if (target <= at)
+                flow.back_edge[target] = at;
+        }
+        if (program[at].opcode == kLoadImmediate64)
+            ++at;
+    }
+    std::sort(flow.functions.begin(), flow.functions.end());
+    flow.functions.erase(std::unique(flow.functions.begin(), flow.functions.end()), flow.functions.end());
+    std::size_t function = 0;
+    for (std::uint32_t at = 0; at < program.size(); ++at) {
+        if (function + 1 < flow.functions.size() && flow.functions[function + 1] == at)
+            ++function;
+        flow.function[at] = flow.functions[function];
+    }
+}
+
+}  // namespace
+
+bool is_local_call(const Instruction& instruction) {
+    return instruction.opcode == kCall && instruction.source == kPseudoCall;
+}
+
+std::uint32_t target_of(const Instruction& instruction, std::uint32_t at) {
+    const std::int64_t distance = is_local_call(instruction) ? instruction.immediate : jump_distance(instruction);
+    return static_cast<std::uint32_t>(static_cast<std::int64_t>(at) + 1 + distance);
+}
+
+Flow analyse_flow(std::span<const Instruction> program) {
+    Flow flow;
+    flow.is_meeting.resize(program.size());
+    flow.back_edge.resize(program.size(), Flow::kFunctionEnd);
+    flow.live.resize(program.size());
+    flow.function.resize(program.size());
+    find_functions(program, flow);
+    const Graph graph(program);
+    find_live(program, graph, flow);
+    flow.join = graph.joins();
+    return flow;
+}
+
+}  // namespace egpu::ebpf

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of loads, stores and atomic operations (RFC 9669 section 5).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "ebpf/verifier/domain/arithmetic.hpp"
+#include "ebpf/verifier/walk.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+MemoryAccess access_of(const State& state, const Instruction& i, AccessKind kind) {
+    MemoryAccess access;
+    access.kind = kind;
+    const unsigned base = kind == AccessKind::read ? i.source : i.destination;
+    access.pointer = state.get(base);
+    access.register_name = fmt::format("r{}", base);
+    access.offset = i.offset;
+    access.bytes = access_bytes(i);
+    return access;
+}
+
+/// Read-only data at a known place is a constant.
+Scalar constant_load(const Object& object, const Span& span, std::uint32_t bytes) {
+    if (!span.exact)
+        return Scalar::of_bytes(bytes);
+    std::uint64_t number = 0;
+    std::memcpy(&number, object.constants.data() + span.first, bytes);
+    return Scalar::constant(number);
+}
+
+}  // namespace
+
+/// What the memory at a checked place holds.
+Value Walk::loaded(const Scene& scene, const MemoryAccess& access) {
+    const Span span = span_of(access);
+    Scalar number = Scalar::of_bytes(access.bytes);
+    switch (access.pointer.kind) {
+        case Kind::context: {
+            const ContextField* field = field_at(context_, static_cast<std::uint32_t>(span.first), access.bytes);
+            found_.fields_read.insert(std::string(field->name));
+            return Value::number(context_number(*field));
+        }
+        case Kind::stack: {
+            const Stack& stack = scene.state.frames[access.pointer.frame].stack;
+            const auto first = static_cast<std::int32_t>(span.first);
+            StackFault fault;
+            if (span.exact)
+                return *stack.read(first, static_cast<std::int32_t>(access.bytes), fault);
+            number.derive_from(stack.joined(first, static_cast<std::int32_t>(span.end - span.first)));
+            break;
+        }
+        case Kind::constants:
+            number = constant_load(object_, span, access.bytes);
+            break;
+        default: {
+            if (object_.maps[access.pointer.map].per_sm()) {
+                Value part = Value::number(number);
+                part.kind = Kind::partial_sum;
+                part.map = access.pointer.map;
+                return part;
+            }
+            number.loaded_from = map_bit(access.pointer.map);
+            number.variability = Variability::lane;  // other threads write it meanwhile
+        }
+    }
+    number.variability = most_varying(number.variability, access.pointer.scalar.variability);
+    return Value::number(number);
+}
+
+/// Notes how deep a frame reaches, and that all frames together fit.
+Verdict Walk::use_stack(const State& state, const MemoryAccess& access) {
+    if (access.pointer.kind != Kind::stack)
+        return std::nullopt;
+    auto& depth = stack_of_function_[state.frames[access.pointer.frame].function];
+    depth = std::max(depth, static_cast<std::uint32_t>(-span_of(access).first));
+    std::uint32_t total = 0;
+    for (const Frame& frame : state.frames) {
+        const auto known = stack_of_function_.find(frame.function);
+        total += known == stack_of_function_.end() ? 0 : (known->second + 7) / 8 * 8;
+    }
+    return check_stack_depth(scene(state), total);
+}
+
+Verdict Walk::step_load(State& state) {
+    const Instruction& i = program_.instructions[state.at];
+    if (auto refusal = check_writable(i.destination))
+        return refusal;
+    if (auto refusal = check_readable(scene(state), i.source))
+        return refusal;
+    const MemoryAccess access = access_of(state, i, AccessKind::read);
+    if (auto refusal = check_access(scene(state), access))
+        return refusal;
+    if (auto refusal = use_stack(state, access))
+        return refusal;
+    Value value = loaded(scene(state), access);
+    if (mode_of(i) == kModeMemSigned && value.is_scalar()) {
+        value.scalar = sign_extend(value.scalar, 8 * access.bytes, Width::bits64);
+        value.scalar.link = 0;
+    }
+    state.set(i.destination, value);
+    ++state.at;
+    return std::nullopt;
+}
+
+Verdict Walk::step_store(State& state) {
+    const Instruction& i = program_.instructions[state.at];
+    if (auto refusal = check_readable(scene(state), i.destination))
+        return refusal;
+    const bool of_register = class_of(i) == kClassStx;
+    if (of_register)
+        if (auto refusal = check_readable(scene(state), i.source))
+            return refusal;
+    Value stored =
+        of_register ? state.get(i.source) : Value::constant(static_cast<std::uint64_t>(std::int64_t{i.immediate}));
+    const MemoryAccess access = access_of(state, i, AccessKind::write);
+    if (auto refusal = check_access(scene(state), access))
+        return refusal;
+    if (auto refusal = use_stack(state, access))
+        return refusal;
+    if (access.pointer.kind == Kind::map_value) {
+        if (auto refusal = check_shared_store(scene(state), access, stored))
+            return refusal;
+    } else {
+        const Span span = span_of(access);
+        const bool whole = span.exact && access.bytes == 8;
+        if (!whole && stored.is_pointer())
+            return check_number(scene(state), stored, "stored in part, or at a place that isn't constant");
+        if (!span.exact && stored.kind == Kind::partial_sum)
+            return check_number(scene(state), stored, "stored at a place that isn't constant");
+        stored.scalar.variability =
+            std::max({stored.scalar.variability, access.pointer.scalar.variability, state.control()});
+        Stack& stack = state.frames[access.pointer.frame].stack;
+        const auto first = static_cast<std::int32_t>(span.first);
+        if (span.exact)
+            stack.write(first, static_cast<std::int32_t>(access.bytes), stored);
+        else
+            stack.write_somewhere(first, static_cast<std::int32_t>(span.end - span.first), stored.scalar);
+    }
+    ++state.at;
+    return std::nullopt;
+}
+
+/// An addition may be kept in a register where that holds at each visit: one to another element rules it out.
+void Walk::note_atomic(std::uint32_t at, const MemoryAccess& access, bool fetches) {
+    const bool first = found_.atomics.insert(at).second;
+    const bool kept = program_.instructions[at].immediate == kAdd && !fetches && access.bytes == 8 &&
+                      access.pointer.scalar.variability == Variability::site;
+    if (kept && first)
+        found_.register_adds.insert(at);
+    else if (!kept)
+        found_.register_adds.erase(at);
+}
+
+Verdict Walk::step_atomic(State& state) {
+    const Instruction& i = program_.instructions[state.at];
+    const bool compares = i.immediate == kCompareExchange;
+    for (const unsigned index : {unsigned{i.destination}, unsigned{i.source}})
+        if (auto refusal = check_readable(scene(state), index))
+            return refusal;
+    if (compares)
+        if (auto refusal = check_readable(scene(state), 0))
+            return refusal;
+    const MemoryAccess access = access_of(state, i, AccessKind::atomic);
+    // What an operation on other memory lacks is said before alignment and bounds are.
+    if (auto refusal = check_atomic(scene(state), access, state.get(i.source)))
+        return refusal;
+    if (auto refusal = check_access(scene(state), access))
+        return refusal;
+    if (compares)
+        if (auto refusal = check_number(scene(state), state.get(0), "used in an atomic operation"))
+            return refusal;
+    const bool fetches = (i.immediate & kFetch) != 0;
+    const unsigned result = compares ? 0 : i.source;
+    if (fetches) {
+        if (auto refusal = check_writable(result))
+            return refusal;
+        state.set(result, loaded(scene(state), access));
+    }
+    note_atomic(state.at, access, fetches);
+    state.cost = state.cost + Cost{0, 0, 1};
+    ++state.at;
+    return std::nullopt;
+}
+
+}  // namespace egpu::ebpf

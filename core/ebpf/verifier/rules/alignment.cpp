@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rule 4: every access is naturally aligned. A misaligned one is a trap on a GPU, and ends the application's context
+// (PTX ISA, "Addresses as Operands").
+#include <fmt/format.h>
+
+#include "ebpf/verifier/rules/rule.hpp"
+
+namespace egpu::ebpf {
+
+Span span_of(const MemoryAccess& access) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 48;
+    const auto clamp = [](std::int64_t offset) { return offset < -kFar ? -kFar : offset > kFar ? kFar : offset; };
+    const Scalar& offset = access.pointer.scalar;
+    return {clamp(offset.wide.signed_low) + access.offset,
+            clamp(offset.wide.signed_high) + access.offset + static_cast<std::int64_t>(access.bytes),
+            offset.is_constant()};
+}
+
+Verdict check_alignment(const Scene&, const MemoryAccess& access) {
+    if (access.bytes < 2)
+        return std::nullopt;
+    const Tristate address =
+        add(access.pointer.scalar.bits, Tristate::constant(static_cast<std::uint64_t>(std::int64_t{access.offset})));
+    if ((address.greatest() & (access.bytes - 1)) == 0)
+        return std::nullopt;
+    Refusal refusal;
+    refusal.code = "EGPU-V008";
+    refusal.message = fmt::format("this access of {} bytes is not aligned to {}", access.bytes, access.bytes);
+    refusal.why =
+        address.is_constant()
+            ? fmt::format("it lies at byte {}; a misaligned access ends the application on a GPU",
+                          static_cast<std::int64_t>(address.value))
+            : fmt::format("its offset need not be a multiple of {}; a misaligned access ends the application on a GPU",
+                          access.bytes);
+    refusal.fix =
+        "use members in their natural places (no packed struct, no cast of a char pointer), or copy byte by byte";
+    return refusal;
+}
+
+}  // namespace egpu::ebpf

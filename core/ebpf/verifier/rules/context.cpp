@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules 15 and 16: a context is no memory but a list of values made where the program is injected: whole fields only,
+// each where it exists, and never written.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "ebpf/events/events.hpp"
+#include "ebpf/verifier/rules/rule.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+/// Bounds that hold by what a field means, whatever the application does; a larger one isn't claimed.
+struct FieldBound {
+    std::string_view name;
+    std::uint64_t low, high;
+};
+constexpr std::array kBounds{
+    FieldBound{"active_lanes", 0, 32},                               // popcount of a 32-bit mask
+    FieldBound{"lane", 0, 31},           FieldBound{"space", 0, 4},  // enum egpu_space
+    FieldBound{"access", 0, 2},                                      // enum egpu_access
+    FieldBound{"bytes_per_lane", 0, 32},                             // largest vector access, .v8.b32 (PTX ISA, "ld")
+    FieldBound{"bytes", 0, 1024},                                    // of 32 lanes
+    FieldBound{"sectors", 0, 64},                                    // a lane's 32 bytes lie in two sectors at most
+};
+
+Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes) {
+    Refusal refusal;
+    refusal.code = "EGPU-V012";
+    const char* type = scene.context == ContextKind::mem ? "egpu_mem_ctx" : "egpu_kernel_ctx";
+    if (!span.exact) {
+        refusal.message = "the context is read at an offset that isn't constant";
+        refusal.why = fmt::format("struct {} is a list of fields, not memory", type);
+        refusal.fix = "read each field by its name, and choose between the values";
+        return refusal;
+    }
+    refusal.message = fmt::format("this is no field of struct {}", type);
+    refusal.why = fmt::format("it reads {} bytes at offset {}; only whole fields can be read", bytes, span.first);
+    for (const ContextField& field : context_fields())
+        if (field.offset == span.first && field.bytes == bytes && scene.context == ContextKind::kernel)
+            refusal.why = fmt::format("'{}' exists at events of memory accesses only; this program runs at {}",
+                                      field.name, to_name(scene.program.point.event));
+    for (const ContextField& field : context_fields()) {
+        const bool inside = span.first >= field.offset && span.end <= field.offset + std::int64_t{field.bytes};
+        if (inside && field.bytes != bytes && field_named(scene.context, field.name) != nullptr)
+            refusal.why = fmt::format("it reads {} of the {} bytes of '{}'; only whole fields can be read", bytes,
+                                      field.bytes, field.name);
+    }
+    refusal.fix = "read the field by its name with its own type, then shift or mask the value";
+    return refusal;
+}
+
+}  // namespace
+
+Verdict check_context(const Scene& scene, const MemoryAccess& access) {
+    Refusal refusal;
+    if (access.kind != AccessKind::read) {
+        refusal.code = "EGPU-V012";
+        refusal.message = "the context is written here";
+        refusal.why = "a program can't change the application: contexts are read-only";
+        refusal.fix = "keep the value in a variable or a map";
+        return refusal;
+    }
+    const Span span = span_of(access);
+    const ContextField* field = nullptr;
+    if (span.exact && span.first >= 0 && span.end <= context_bytes(scene.context))
+        field = field_at(scene.context, static_cast<std::uint32_t>(span.first), access.bytes);
+    if (field == nullptr)
+        return no_such_field(scene, span, access.bytes);
+    const Event event = scene.program.point.event;
+    if (field->return_events_only && event != Event::load_return && event != Event::atomic_return) {
+        refusal.code = "EGPU-V012";
+        refusal.message = fmt::format("'{}' is not known yet at {}", field->name, to_name(event));
+        refusal.why = "it ends when the value is there";
+        refusal.fix = "use gpu/load_return or gpu/atomic_return";
+        return refusal;
+    }
+    return std::nullopt;
+}
+
+Scalar context_number(const ContextField& field) {
+    Scalar number = Scalar::of_bytes(field.bytes);
+    for (const FieldBound& bound : kBounds)
+        if (bound.name == field.name)
+            number = Scalar::between(bound.low, bound.high);
+    number.variability = field.variability;
+    number.application_address = field.name == "address";
+    return number;
+}
+
+}  // namespace egpu::ebpf

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helper calls: the helper exists on a GPU, at this event, and each argument is what its table row says.
+#include <fmt/format.h>
+
+#include "ebpf/helpers/helpers.hpp"
+#include "ebpf/verifier/rules/rule.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+std::string offered() {
+    std::string names;
+    for (const Helper& each : helpers())
+        names += (names.empty() ? "" : ", ") + std::string(each.name);
+    return names;
+}
+
+Refusal unknown_helper(std::uint32_t number) {
+    Refusal refusal;
+    refusal.code = "EGPU-V017";
+    if (static_cast<std::int32_t>(number) == kMissingFieldCall) {
+        refusal.message = "a context field is read here that this egpu doesn't have";
+        refusal.why = "the program asks for it with bpf_core_field_exists() and reads it all the same";
+        refusal.fix = "read the field only where bpf_core_field_exists() is true";
+        return refusal;
+    }
+    const std::string_view name = linux_helper_name(number);
+    refusal.message = name.empty() ? fmt::format("helper {:#x} is unknown", number)
+                                   : fmt::format("{} is not available on a GPU", name);
+    if (name.find("probe_read") != std::string_view::npos)
+        refusal.why = "no program reads memory of the application: a fault on a GPU can't be undone";
+    else
+        refusal.why = "it is a helper of the Linux kernel, or of a newer egpu";
+    refusal.fix = "a GPU program has: " + offered();
+    return refusal;
+}
+
+Refusal argument_refusal(const Helper& called, unsigned argument, std::string_view must_be) {
+    Refusal refusal;
+    refusal.code = "EGPU-V018";
+    refusal.message = fmt::format("argument {} of {} must be {}", argument + 1, called.name, must_be);
+    refusal.why = called.summary;
+    refusal.fix = fmt::format("pass {} there", must_be);
+    return refusal;
+}
+
+/// egpu_value() where there is a value: what is stored is known before, what is loaded when it has arrived.
+Verdict check_event(const Scene& scene, const Helper& called) {
+    if (called.id != HelperId::value)
+        return std::nullopt;
+    const Event event = scene.program.point.event;
+    if (event == Event::store || event == Event::load_return || event == Event::atomic_return)
+        return std::nullopt;
+    Refusal refusal;
+    refusal.code = "EGPU-V019";
+    refusal.message = fmt::format("there is no value at {}", to_name(event));
+    refusal.why = "a stored value is known at gpu/store, a loaded one when it has arrived";
+    refusal.fix = "run the program at gpu/store, gpu/load_return or gpu/atomic_return";
+    return refusal;
+}
+
+bool constant_between(const Value& value, std::uint64_t low, std::uint64_t high) {
+    return value.is_constant() && value.scalar.value() >= low && value.scalar.value() <= high;
+}
+
+Verdict check_constant(const Helper& called, unsigned argument, const Value& value) {
+    if (called.id == HelperId::value && !constant_between(value, 1, 16))
+        return argument_refusal(called, argument, "a constant size of 1 to 16 bytes");
+    if (called.id == HelperId::argument && !constant_between(value, 0, 1023))
+        return argument_refusal(called, argument, "a constant number of a parameter, from 0");
+    if (called.id == HelperId::map_update_elem && !constant_between(value, 0, 2))
+        return argument_refusal(called, argument, "BPF_ANY, BPF_NOEXIST or BPF_EXIST");
+    if (!value.is_constant())
+        return argument_refusal(called, argument, "a constant");
+    return std::nullopt;
+}
+
+/// A pointer to memory that can be read; what lies there is checked as an access.
+Verdict check_memory(const Scene& scene, const Helper& called, unsigned argument, const Value& value) {
+    const ArgumentKind kind = called.arguments[argument];
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
+    const std::string what = kind == ArgumentKind::map_key
+                                 ? fmt::format("a pointer to a key of {} bytes", map.key_bytes)
+                                 : fmt::format("a pointer to a value of {} bytes", map.value_bytes);
+    if (value.kind == Kind::context) {
+        Refusal refusal = argument_refusal(called, argument, what);
+        refusal.why = "a context is a list of values, not memory";
+        refusal.fix = "copy the field to a variable, and pass its address";
+        return refusal;
+    }
+    if (value.kind == Kind::stack || value.is_map_pointer() || value.kind == Kind::constants)
+        return std::nullopt;
+    return argument_refusal(called, argument, what);
+}
+
+Verdict check_argument(const Scene& scene, const Helper& called, unsigned argument) {
+    const Value value = scene.state.get(argument + 1);
+    switch (called.arguments[argument]) {
+        case ArgumentKind::none:
+            return std::nullopt;
+        case ArgumentKind::map:
+            if (value.kind != Kind::map_object)
+                return argument_refusal(called, argument, "a map of this object");
+            return std::nullopt;
+        case ArgumentKind::map_key:
+        case ArgumentKind::map_value:
+            return check_memory(scene, called, argument, value);
+        case ArgumentKind::context:
+            if (value.kind != Kind::context || !value.scalar.is_constant() || value.scalar.value() != 0)
+                return argument_refusal(called, argument, "the program's context");
+            return std::nullopt;
+        case ArgumentKind::stack_buffer:
+            if (value.kind != Kind::stack)
+                return argument_refusal(called, argument, "a pointer to a variable");
+            return std::nullopt;
+        case ArgumentKind::constant:
+            return check_constant(called, argument, value);
+        case ArgumentKind::scalar:
+            if (!value.is_scalar())
+                return argument_refusal(called, argument, "a number");
+            return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+Verdict check_update(const Scene& scene) {
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
+    if (!map.per_sm())
+        return std::nullopt;
+    Refusal refusal;
+    refusal.code = "EGPU-V015";
+    refusal.message = fmt::format("a value is stored in the per-SM map '{}'", map.name);
+    refusal.why =
+        "its copies, one for each SM, are added up when read: what is stored by one would be added to the others";
+    refusal.fix = "count with __sync_fetch_and_add, or use BPF_MAP_TYPE_HASH or BPF_MAP_TYPE_ARRAY";
+    return refusal;
+}
+
+}  // namespace
+
+Verdict check_helper(const Scene& scene, const Helper*& called) {
+    const auto number = static_cast<std::uint32_t>(scene.instruction().immediate);
+    called = helper(number);
+    if (called == nullptr)
+        return unknown_helper(number);
+    if (auto refusal = check_event(scene, *called))
+        return refusal;
+    for (unsigned argument = 0; argument < called->arguments.size(); ++argument) {
+        if (called->arguments[argument] == ArgumentKind::none)
+            continue;
+        if (auto refusal = check_readable(scene, argument + 1))
+            return refusal;
+        if (auto refusal = check_argument(scene, *called, argument))
+            return refusal;
+    }
+    return called->id == HelperId::map_update_elem ? check_update(scene) : std::nullopt;
+}
+
+MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned argument) {
+    MemoryAccess access;
+    access.pointer = scene.state.get(argument + 1);
+    access.register_name = fmt::format("r{}", argument + 1);
+    switch (called.arguments[argument]) {
+        case ArgumentKind::map_key:
+            access.bytes = scene.map(scene.state.get(1).map).key_bytes;
+            break;
+        case ArgumentKind::map_value:
+            access.bytes = scene.map(scene.state.get(1).map).value_bytes;
+            break;
+        case ArgumentKind::stack_buffer:
+            access.kind = AccessKind::write;
+            access.bytes = static_cast<std::uint32_t>(scene.state.get(argument + 2).scalar.value());
+            break;
+        default:
+            break;
+    }
+    return access;
+}
+
+}  // namespace egpu::ebpf

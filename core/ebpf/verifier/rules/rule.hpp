@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rule sees and what it says. Each rule stands in a file of its own; the table of codes is in ../README.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ebpf/helpers/helpers.hpp"
+#include "ebpf/isa/instruction.hpp"
+#include "ebpf/object/object.hpp"
+#include "ebpf/verifier/domain/arithmetic.hpp"
+#include "ebpf/verifier/domain/state.hpp"
+
+namespace egpu::ebpf {
+
+/// Why a program is refused; the walk adds the place in the source and the registers.
+struct Refusal {
+    std::string code;
+    std::string message;
+    std::string why;
+    std::string fix;
+    std::string subject;                      ///< a name in the source line to underline; "": what is at the column
+    std::optional<std::uint32_t> quote_also;  ///< an instruction whose line is quoted first
+    std::optional<std::uint32_t> at;          ///< where the message points; else the present instruction
+};
+
+/// nullopt: the rule holds.
+using Verdict = std::optional<Refusal>;
+
+/// One step of the walk.
+struct Scene {
+    const Object& object;
+    const Program& program;
+    ContextKind context;
+    const State& state;
+    std::uint32_t at;
+
+    const Instruction& instruction() const { return program.instructions[at]; }
+    const Instruction& second_half() const { return program.instructions[at + 1]; }
+    const MapDefinition& map(std::uint32_t index) const { return object.maps[index]; }
+};
+
+enum class AccessKind { read, write, atomic };
+
+/// A load, store or atomic operation.
+struct MemoryAccess {
+    AccessKind kind = AccessKind::read;
+    Value pointer;
+    std::int32_t offset = 0;  ///< added by the instruction
+    std::uint32_t bytes = 0;
+    std::string register_name;  ///< "r1"
+};
+
+/// Bytes covered, from the pointer's base; saturated far outside anything that exists.
+struct Span {
+    std::int64_t first = 0, end = 0;
+    bool exact = false;  ///< one offset only
+};
+Span span_of(const MemoryAccess& access);
+
+// registers.cpp: V002, V005
+Verdict check_readable(const Scene& scene, unsigned index);
+Verdict check_writable(unsigned index);
+// access.cpp: the rules of memory, in their order
+Verdict check_access(const Scene& scene, const MemoryAccess& access);
+/// Memory that a helper reads or writes: of any length, aligned to 4 bytes at most.
+Verdict check_argument_access(const Scene& scene, const MemoryAccess& access);
+// provenance.cpp: V005, V007, V013
+Verdict check_dereference(const Scene& scene, const MemoryAccess& access);
+// alignment.cpp: V008
+Verdict check_alignment(const Scene& scene, const MemoryAccess& access);
+// stack.cpp: V003, V004
+Verdict check_stack_bounds(const Scene& scene, const MemoryAccess& access);
+Verdict check_stack_read(const Scene& scene, const MemoryAccess& access);
+// map_value.cpp: V006
+Verdict check_map_value(const Scene& scene, const MemoryAccess& access);
+// context.cpp: V012
+Verdict check_context(const Scene& scene, const MemoryAccess& access);
+/// What a field can hold.
+Scalar context_number(const ContextField& field);
+// constants.cpp: V006, V021
+Verdict check_constants(const Scene& scene, const MemoryAccess& access);
+// pointers.cpp: V005, V007
+Verdict check_pointer_arithmetic(const Scene& scene, const Value& left, const Value& right);
+Verdict check_comparison(const Scene& scene, const Value& left, const Value& right);
+// sharing.cpp: V014, V015, V020
+Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
+/// A value that bpf_map_update_elem writes: not made from what the same map holds.
+Verdict check_update_source(const Scene& scene, std::uint32_t map, const Scalar& content);
+Verdict check_number(const Scene& scene, const Value& value, const char* use);
+// atomics.cpp: V015, V016
+Verdict check_atomic(const Scene& scene, const MemoryAccess& access, const Value& operand);
+// maps.cpp: V022
+Verdict check_map_available(const Scene& scene, std::uint32_t map);
+Verdict check_global_data(const Scene& scene);
+// helpers.cpp: V017, V018, V019
+Verdict check_helper(const Scene& scene, const Helper*& called);
+/// The memory a helper's argument points to, as an access; bytes 0 where the kind has none.
+MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned argument);
+// calls.cpp: V023, V024
+Verdict check_local_call(const Scene& scene, std::uint32_t target);
+Verdict check_return(const Scene& scene);
+Verdict check_stack_depth(const Scene& scene, std::uint32_t bytes);
+// budget.cpp: V009, V010, V011
+Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limit, std::optional<std::uint32_t> loop);
+Refusal endless_loop(std::uint32_t loop);
+Refusal too_complex(std::uint32_t steps);
+
+/// "t" of `t = lookup()` at the lookup that gave a map value, or "the value of map 'traffic'".
+std::string name_of(const Scene& scene, const Value& map_value, std::string* variable = nullptr);
+
+}  // namespace egpu::ebpf

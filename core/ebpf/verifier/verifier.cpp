@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ebpf/verifier/verifier.hpp"
+
+#include <fmt/format.h>
+
+#include "ebpf/verifier/walk.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+/// Analyses of the graph are allowed a quadratic worst case up to here; no program that fits a firing is near it.
+constexpr std::size_t kLargestProgram = 16384;
+
+Diagnostic too_large(const Object& object, const Program& program) {
+    Diagnostic diagnostic = error("EGPU-V011", fmt::format("program '{}' has {} instructions, more than {}",
+                                                           program.name, program.instructions.size(), kLargestProgram));
+    diagnostic.where.file = object.path;
+    diagnostic.why = "a program runs in every thread of a kernel";
+    diagnostic.fix = "split it, or use loops and functions that aren't inlined";
+    return diagnostic;
+}
+
+}  // namespace
+
+Result<Verification> verify(const Object& object, const Program& program, const VerifierOptions& options) {
+    if (program.instructions.size() > kLargestProgram)
+        return too_large(object, program);
+    if (auto encoding = check_encoding(program.instructions); !encoding) {
+        auto errors = encoding.errors();
+        for (Diagnostic& diagnostic : errors)
+            if (diagnostic.where.file.empty())
+                diagnostic.where.file = object.path;
+        return errors;
+    }
+    const Flow flow = analyse_flow(program.instructions);
+    return Walk(object, program, options, flow).run();
+}
+
+}  // namespace egpu::ebpf

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ebpf/verifier/walk.hpp"
+
+#include <algorithm>
+
+#include "ebpf/verifier/refuse.hpp"
+
+namespace egpu::ebpf {
+
+Walk::Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow)
+    : object_(object),
+      program_(program),
+      options_(options),
+      flow_(flow),
+      context_(context_of(program.point.event)),
+      explored_(program.instructions.size()),
+      log_(object, program, context_, options.keep_walk) {}
+
+std::uint32_t Walk::limit() const {
+    if (options_.instruction_limit != 0)
+        return options_.instruction_limit;
+    const Event event = program_.point.event;
+    return event == Event::kernel_entry || event == Event::kernel_exit ? 4096 : 512;
+}
+
+Result<Verification> Walk::run() {
+    State start;
+    start.frames.emplace_back();
+    start.set(1, Value::pointer(Kind::context));
+    refused_state_ = start;
+    pending_.push_back({std::move(start), Explored::kNone});
+    Verdict refusal;
+    while (!refusal && !pending_.empty()) {
+        Pending path = std::move(pending_.back());
+        pending_.pop_back();
+        refusal = follow(std::move(path));
+    }
+    if (!refusal)
+        refusal = check_total_stack(found_.stack_bytes);
+    log_.end(steps_, explored_.peak());
+    if (refusal) {
+        Diagnostic diagnostic = to_diagnostic(*refusal, scene(refused_state_));
+        if (options_.keep_walk)
+            diagnostic.detail += "\n" + log_.take();
+        return diagnostic;
+    }
+    const Cost worst = explored_.worst();
+    found_.worst_instructions = worst.instructions;
+    found_.worst_lookups = worst.lookups;
+    found_.worst_atomics = worst.atomics;
+    found_.dynamic_lookups.assign(dynamic_lookups_.begin(), dynamic_lookups_.end());
+    found_.walk = log_.take();
+    return std::move(found_);
+}
+
+/// One path to its end; the other sides of its branches wait in pending_.
+Verdict Walk::follow(Pending path) {
+    State& state = path.state;
+    Explored::Node node = path.node;
+    log_.begin_path(state, node == Explored::kNone ? state.at : path.state.came_from);
+    bool ended = false;
+    while (!ended) {
+        // A comparison of two values weighs less than a step.
+        if (steps_ + explored_.compared() / 16 > options_.walk_limit) {
+            refused_state_ = state;
+            return too_complex(options_.walk_limit);
+        }
+        Verdict refusal = arrive(state, node, ended);
+        if (!refusal && !ended)
+            refusal = step(state, node, ended);
+        if (refusal) {
+            refused_state_ = std::move(state);
+            return refusal;
+        }
+    }
+    return std::nullopt;
+}
+
+Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
+    auto& divergences = state.frame().divergences;
+    std::erase_if(divergences, [&](const Divergence& divergence) { return divergence.join == state.at; });
+    if (node != Explored::kNone && !flow_.is_meeting[state.at])
+        return std::nullopt;
+    for (std::size_t i = 0; i + 1 < state.frames.size(); ++i)
+        state.forget_dead(i, static_cast<std::uint16_t>(flow_.live[state.frames[i + 1].return_to] & 0x3c0));
+    state.forget_dead(state.frames.size() - 1, flow_.live[state.at]);
+    state.drop_single_links();
+    const Explored::Arrival arrival = explored_.arrive(state, node);
+    if (arrival.outcome == Explored::Outcome::fresh) {
+        node = arrival.node;
+        return std::nullopt;
+    }
+    if (arrival.outcome == Explored::Outcome::endless) {
+        const std::uint32_t back = flow_.back_edge[state.at];
+        return endless_loop(back == Flow::kFunctionEnd ? state.at : back);
+    }
+    log_.covered(state);
+    const Cost total = state.cost + arrival.remaining;
+    if (auto refusal = check_budget(scene(state), total.instructions, limit(), std::nullopt))
+        return refusal;
+    explored_.finish(node, total);
+    ended = true;
+    return std::nullopt;
+}
+
+Verdict Walk::pay(State& state, const Cost& cost, Explored::Node node) {
+    state.cost = state.cost + cost;
+    if (state.cost.instructions <= limit())
+        return std::nullopt;
+    auto loop = explored_.loop_of(node, flow_);
+    if (loop)
+        loop = flow_.back_edge[*loop];
+    return check_budget(scene(state), state.cost.instructions, limit(), loop);
+}
+
+Verdict Walk::step(State& state, Explored::Node node, bool& ended) {
+    ++steps_;
+    if (auto refusal = pay(state, {1, 0, 0}, node))
+        return refusal;
+    const Instruction& i = program_.instructions[state.at];
+    std::optional<State> before;
+    if (options_.keep_walk)
+        before = state;
+    Verdict refusal;
+    if (is_alu(i))
+        refusal = step_arithmetic(state);
+    else if (class_of(i) == kClassLd)
+        refusal = step_immediate64(state);
+    else if (class_of(i) == kClassLdx)
+        refusal = step_load(state);
+    else if (class_of(i) == kClassSt || class_of(i) == kClassStx)
+        refusal = mode_of(i) == kModeAtomic ? step_atomic(state) : step_store(state);
+    else if (i.opcode == kExit)
+        refusal = step_exit(state, node, ended);
+    else if (is_local_call(i))
+        refusal = step_local_call(state);
+    else if (i.opcode == kCall)
+        refusal = step_helper(state, node);
+    else if (is_goto(i))
+        state.at = target_of(i, state.at);
+    else
+        refusal = step_branch(state, node);
+    if (before)
+        log_.step(*before, refusal ? *before : state);
+    return refusal;
+}
+
+}  // namespace egpu::ebpf

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walk: follows every path of a program on abstract values, in the style of the Linux verifier. Loops are walked round
+// by round; paths end at an exit or at a state that an earlier one covers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ebpf/verifier/explored.hpp"
+#include "ebpf/verifier/rules/rule.hpp"
+#include "ebpf/verifier/verifier.hpp"
+#include "ebpf/verifier/walk_log.hpp"
+
+namespace egpu::ebpf {
+
+class Walk {
+public:
+    Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow);
+    Result<Verification> run();
+
+private:
+    struct Pending {
+        State state;
+        Explored::Node node;
+    };
+    enum class Step { next, path_ended };
+
+    // walk.cpp
+    Verdict follow(Pending path);
+    Verdict arrive(State& state, Explored::Node& node, bool& ended);
+    Verdict step(State& state, Explored::Node node, bool& ended);
+    Verdict pay(State& state, const Cost& cost, Explored::Node node);
+    std::uint32_t limit() const;
+    Scene scene(const State& state) const { return {object_, program_, context_, state, state.at}; }
+
+    // arithmetic_step.cpp
+    Verdict step_arithmetic(State& state);
+    Verdict step_immediate64(State& state);
+    Value operand(const State& state, const Instruction& instruction) const;
+
+    // memory_step.cpp
+    Verdict step_load(State& state);
+    Verdict step_store(State& state);
+    Verdict step_atomic(State& state);
+    Value loaded(const Scene& scene, const MemoryAccess& access);
+    void note_atomic(std::uint32_t at, const MemoryAccess& access, bool fetches);
+    Verdict use_stack(const State& state, const MemoryAccess& access);
+
+    // branch_step.cpp
+    Verdict step_branch(State& state, Explored::Node node);
+    void diverge(State& state, Variability variability) const;
+
+    // call_step.cpp
+    Verdict step_helper(State& state, Explored::Node node);
+    Verdict step_local_call(State& state);
+    Verdict step_exit(State& state, Explored::Node node, bool& ended);
+    Verdict helper_memory(State& state, const Helper& called, Variability& key);
+    Value helper_result(State& state, const Helper& called, Variability key);
+    Verdict check_total_stack(std::uint32_t& bytes) const;
+
+    const Object& object_;
+    const Program& program_;
+    const VerifierOptions& options_;
+    const Flow& flow_;
+    const ContextKind context_;
+
+    std::vector<Pending> pending_;
+    Explored explored_;
+    std::uint64_t steps_ = 0;
+    Verification found_;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups_;
+    std::map<std::uint32_t, std::uint32_t> stack_of_function_;  ///< bytes
+    std::set<std::pair<std::uint32_t, std::uint32_t>> calls_;   ///< caller, called
+    WalkLog log_;
+    State refused_state_;  ///< of a refusal, for its message
+};
+
+}  // namespace egpu::ebpf
