@@ -227,6 +227,7 @@ private:
                     continue;
                 Live out = live_out(at);
                 facts.needed = is_needed(at, out);
+                facts.result_needed = (uses_[at].writes & out.variables).any();
                 Live in = facts.needed ? live_in(at, std::move(out)) : std::move(out);
                 if (!(in == live_[at])) {
                     live_[at] = std::move(in);

@@ -55,6 +55,7 @@ struct MapAccess {
 /// What is known of an instruction of a specialised program.
 struct InstructionFacts {
     bool reachable = false;
+    bool result_needed = false;                   ///< the register it writes is read at run time
     bool needed = false;                          ///< must be executed at run time
     std::optional<std::uint64_t> result;          ///< the destination's value, where constant
     std::optional<StaticElement> pointer_result;  ///< the destination points there

@@ -17,13 +17,13 @@ namespace egpu::inject {
 
 /// The architecture that a copy is compiled for, as its `.target` says.
 struct Target {
-    std::uint32_t sm = 75;   ///< 60 and up; below is refused
+    std::uint32_t sm = 75;                       ///< 60 and up; below is refused
     std::uint32_t ptx_major = 6, ptx_minor = 4;  ///< `.version` of the module
 };
 
 /// A parameter of the kernel, for egpu_arg.
 struct KernelParameter {
-    std::string name;             ///< as in the entry's parameter list
+    std::string name;  ///< as in the entry's parameter list
     std::uint32_t bytes = 0;
 };
 
@@ -32,20 +32,21 @@ struct SiteBinding {
     ebpf::Granularity granularity = ebpf::Granularity::thread;
     ebpf::Event event = ebpf::Event::kernel_entry;
     std::uint32_t kernel_id = 0, site_id = 0;
-    std::string guard;            ///< "%p1" where the instruction is predicated; fires for lanes where it is true
+    std::string guard;  ///< "%p1" where the instruction is predicated; fires for lanes where it is true
     bool guard_negated = false;
 
     // Memory events only.
-    std::optional<ebpf::Space> space;       ///< nullopt is impossible here; generic stays generic
+    std::optional<ebpf::Space> space;  ///< nullopt is impossible here; generic stays generic
     ebpf::Access access = ebpf::Access::load;
     std::uint32_t bytes_per_lane = 0;
-    std::string address_base;     ///< "%rd4", a symbol, or "" for an absolute address
+    std::string address_base;  ///< "%rd4", a symbol, or "" for an absolute address
     std::int64_t address_offset = 0;
-    std::uint32_t address_bits = 64;   ///< 32 for %r registers of shared or local addresses
-    std::vector<std::string> values;   ///< registers moved by the instruction ("%f1", ...), for egpu_value
-    std::string value_type;            ///< PTX type of each, "f32"
-    std::uint32_t value_register_bits = 0;  ///< declared width of `values` where wider than the type ("ld.u32 %rd1"); 0: not
-    std::string latency;          ///< load_return: 64-bit register that holds the cycles; "" elsewhere
+    std::uint32_t address_bits = 64;  ///< 32 for %r registers of shared or local addresses
+    std::vector<std::string> values;  ///< registers moved by the instruction ("%f1", ...), for egpu_value
+    std::string value_type;           ///< PTX type of each, "f32"
+    std::uint32_t value_register_bits =
+        0;                ///< declared width of `values` where wider than the type ("ld.u32 %rd1"); 0: not
+    std::string latency;  ///< load_return: 64-bit register that holds the cycles; "" elsewhere
 
     // egpu_arg.
     std::vector<KernelParameter> arguments;  ///< of the entry, in order
@@ -61,11 +62,11 @@ struct Accumulator {
 /// What all sites of one function share while text is generated.
 struct FunctionContext {
     Target target;
-    Table* table = nullptr;                       ///< of the copy
+    Table* table = nullptr;                              ///< of the copy
     const std::vector<maps::Layout>* layouts = nullptr;  ///< by map index of the *session* (see map_base)
-    std::vector<Accumulator> accumulators;        ///< chosen by inject/rewrite; none in device functions
-    std::uint32_t next_label = 0;                 ///< makes "$egpu_N" unique in the module
-    Target required;                              ///< raised by codegen: the .version the text needs
+    std::vector<Accumulator> accumulators;               ///< chosen by inject/rewrite; none in device functions
+    std::uint32_t next_label = 0;                        ///< makes "$egpu_N" unique in the module
+    Target required;                                     ///< raised by codegen: the .version the text needs
 };
 
 struct EmittedProbe {

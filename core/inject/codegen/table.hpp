@@ -11,8 +11,8 @@ namespace egpu::inject {
 
 struct TableEntry {
     enum class Kind : std::uint32_t {
-        map_element = 1,   ///< address of (map, slot), shard 0, byte 0
-        global = 2,        ///< address of the original's variable `symbol`
+        map_element = 1,  ///< address of (map, slot), shard 0, byte 0
+        global = 2,       ///< address of the original's variable `symbol`
     };
     Kind kind = Kind::map_element;
     std::uint32_t map = 0, slot = 0;  ///< map of the session

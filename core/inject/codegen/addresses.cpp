@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//   shard 0 only:      ld.const.u64 %egpu_d0, [egpu_table+8];
+//   132 shards of 16:  ld.const.u64 %egpu_d0, [egpu_table+8];
+//                      mov.u32 %egpu_w0, %smid;
+//                      rem.u32 %egpu_w0, %egpu_w0, 132;
+//                      mul.wide.u32 %egpu_d1, %egpu_w0, 16;
+//                      add.s64 %egpu_d0, %egpu_d0, %egpu_d1;
+#include "inject/codegen/addresses.hpp"
+
+namespace egpu::inject {
+
+/// What this SM's shard is away from shard 0. Any shard would do, a reader sums over all: %smid spreads contention.
+std::string ElementAddresses::shard_offset(const maps::Layout& layout) {
+    auto& wide = shard_offsets_[{layout.shards, layout.stride}];
+    if (!wide.empty())
+        return wide;
+    wide = registers_.b64();
+    const std::string sm = registers_.b32();
+    statements_.add(fmt::format("mov.u32 {}, %smid", sm));
+    statements_.add(fmt::format("rem.u32 {}, {}, {}", sm, sm, layout.shards));
+    statements_.add(fmt::format("mul.wide.u32 {}, {}, {}", wide, sm, layout.stride));
+    return wide;
+}
+
+std::string ElementAddresses::base_of(std::uint32_t map, std::uint32_t slot) {
+    auto& base = bases_[{map, slot}];
+    if (!base.empty())
+        return base;
+    base = registers_.b64();
+    const auto& layout = (*function_.layouts)[map];
+    TableEntry entry;
+    entry.map = map;
+    entry.slot = slot;
+    statements_.add(fmt::format("ld.const.u64 {}, [{}+{}]", base, Table::kSymbol, function_.table->offset_of(entry)));
+    if (layout.shards > 1) {
+        const std::string shard = shard_offset(layout);
+        statements_.add(fmt::format("add.s64 {}, {}, {}", base, base, shard));
+    }
+    return base;
+}
+
+}  // namespace egpu::inject

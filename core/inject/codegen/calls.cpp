@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helper calls. Lookups with static keys are gone by now: what is left is an array's element at an index known at run
+// time, tested against the array's size.
+//
+//   r0 = bpf_map_lookup_elem(&array, &index)     setp.lt.u64 %egpu_p0, %egpu_d1, 64;
+//                                                mad.lo.s64 %egpu_d2, %egpu_d1, 16, %egpu_d0;
+//                                                selp.b64 %egpu_r0, %egpu_d2, 0, %egpu_p0;
+//   r0 = egpu_clock()                            mov.u64 %egpu_r0, %clock64;
+#include "ebpf/helpers/helpers.hpp"
+#include "inject/codegen/emitter.hpp"
+
+namespace egpu::inject {
+
+using namespace ebpf;
+
+void Emitter::call(std::uint32_t at) {
+    const std::string result = reg(0, program_.depths[at]);
+    switch (static_cast<HelperId>(program_.instructions[at].immediate)) {
+        case HelperId::map_lookup_elem:
+        case HelperId::map_lookup_or_init:
+            lookup(at, result);
+            break;
+        case HelperId::map_update_elem:
+            update(at, result);
+            break;
+        case HelperId::value:
+            copy_value(at, result);
+            break;
+        case HelperId::argument:
+            argument(at, result);
+            break;
+        case HelperId::clock:
+            emit(fmt::format("mov.u64 {}, %clock64", result));
+            break;
+        case HelperId::ktime_get_ns:
+        case HelperId::time_ns:
+            emit(fmt::format("mov.u64 {}, %globaltimer", result));
+            break;
+        case HelperId::get_smp_processor_id:
+            emit(fmt::format("mov.b64 {}, {}", result, special32("%smid")));
+            break;
+    }
+}
+
+/// Address of an array's element at the index that the key holds; `in_bounds` becomes its test.
+std::string Emitter::array_address(std::uint32_t at, std::uint32_t map, const std::string& in_bounds) {
+    const InstructionFacts& facts = program_.facts[at];
+    const maps::Layout* layout = layout_of(at, map);
+    const std::string index = registers_.b64();
+    const std::string address = registers_.b64();
+    if (layout == nullptr)
+        return address;
+    const Value& key = facts.arguments[1];
+    read(at, stack_place(at, key.map, key.offset, 4), 4, false, index);
+    emit(fmt::format("setp.lt.u64 {}, {}, {}", in_bounds, index, layout->capacity));
+    emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", address, index, std::uint64_t{layout->stride} * layout->shards,
+                     addresses_.base_of(map + map_base_, 0)));
+    return address;
+}
+
+void Emitter::lookup(std::uint32_t at, const std::string& result) {
+    const std::string in_bounds = registers_.predicate();
+    const std::string address = array_address(at, program_.facts[at].arguments[0].map, in_bounds);
+    emit(fmt::format("selp.b64 {}, {}, 0, {}", result, address, in_bounds));
+}
+
+namespace {
+
+/// The widest access of a copy at a place: a power of two that divides both addresses and fits.
+std::uint32_t chunk_at(std::uint32_t done, std::uint32_t total, std::int64_t source_alignment) {
+    std::uint32_t chunk = 8;
+    while (done % chunk != 0 || chunk > total - done || (source_alignment + done) % chunk != 0)
+        chunk /= 2;
+    return chunk;
+}
+
+}  // namespace
+
+/// bpf_map_update_elem on an array: the value is copied word by word. Concurrent readers may see a part of it, as on
+/// Linux.
+void Emitter::update(std::uint32_t at, const std::string& result) {
+    constexpr std::int64_t kTooBig = -7;  // E2BIG
+    const InstructionFacts& facts = program_.facts[at];
+    const std::uint32_t map = facts.arguments[0].map;
+    const maps::Layout* layout = layout_of(at, map);
+    if (layout == nullptr)
+        return;
+    std::string in_bounds;
+    std::string base;
+    if (facts.memory) {
+        base = addresses_.base_of(map + map_base_, facts.memory->slot);
+    } else {
+        in_bounds = registers_.predicate();
+        base = array_address(at, map, in_bounds);
+    }
+    const Value& source = facts.arguments[2];
+    for (std::uint32_t done = 0; done < layout->value_bytes;) {
+        const bool from_constants = source.kind == Value::Kind::constant_data;
+        const std::uint32_t chunk =
+            chunk_at(done, layout->value_bytes, from_constants ? 0 : source.offset + kFrameBytes);
+        const std::string word = registers_.b64();
+        if (from_constants)
+            emit(fmt::format("mov.u64 {}, {}", word, literal64(constant_bytes(source.offset + done, chunk))));
+        else
+            read(at, stack_place(at, source.map, source.offset + done, chunk), chunk, false, word);
+        const char* form = has_scoped_atomics() ? "st.relaxed.gpu.global" : "st.volatile.global";
+        const std::string text = fmt::format("{}.u{} [{}+{}], {}", form, chunk * 8, base, done, word);
+        if (in_bounds.empty())
+            effect(text);
+        else
+            effect_if(in_bounds, text);
+        done += chunk;
+    }
+    if (facts.result_needed && in_bounds.empty())
+        emit(fmt::format("mov.u64 {}, 0", result));
+    else if (facts.result_needed)
+        emit(fmt::format("selp.b64 {}, 0, {}, {}", result, kTooBig, in_bounds));
+}
+
+std::uint64_t Emitter::constant_bytes(std::int64_t offset, std::uint32_t bytes) const {
+    std::uint64_t number = 0;
+    for (std::uint32_t byte = 0; byte < bytes; ++byte)
+        number |= std::to_integer<std::uint64_t>(program_.object->constants[static_cast<std::size_t>(offset) + byte])
+                  << (byte * 8);
+    return number;
+}
+
+namespace {
+
+/// Bytes of the types that a memory instruction moves (PTX ISA 5.2.1); 0 for those that fit no 64-bit word.
+std::uint32_t moved_bytes(std::string_view type) {
+    static const std::map<std::string_view, std::uint32_t> kBytes = {
+        {"b8", 1},    {"u8", 1},     {"s8", 1},  {"b16", 2}, {"u16", 2}, {"s16", 2},
+        {"f16", 2},   {"bf16", 2},   {"b32", 4}, {"u32", 4}, {"s32", 4}, {"f32", 4},
+        {"f16x2", 4}, {"bf16x2", 4}, {"b64", 8}, {"u64", 8}, {"s64", 8}, {"f64", 8},
+    };
+    const auto found = kBytes.find(type);
+    return found == kBytes.end() ? 0 : found->second;
+}
+
+bool is_number(const std::string& operand) {
+    return !operand.empty() && ((operand[0] >= '0' && operand[0] <= '9') || operand[0] == '-');
+}
+
+}  // namespace
+
+/// One moved register's bits in a 64-bit register, zero-extended. Registers may be wider than what moves, or floating.
+std::string Emitter::moved_value(std::size_t index, std::uint32_t bytes) {
+    const std::string& from = site_.values[index];
+    const std::string wide = registers_.b64();
+    if (bytes == 8) {
+        emit(fmt::format("mov.b64 {}, {}", wide, from));
+    } else if (bytes == 4 && site_.value_register_bits != 64) {
+        const std::string narrow = registers_.b32();
+        emit(fmt::format("mov.b32 {}, {}", narrow, from));
+        emit(fmt::format("cvt.u64.u32 {}, {}", wide, narrow));
+    } else if (is_number(from)) {
+        emit(fmt::format("mov.u64 {}, {}", wide, from));
+        emit(fmt::format("and.b64 {}, {}, {}", wide, wide, (std::uint64_t{1} << (bytes * 8)) - 1));
+    } else {
+        emit(fmt::format("cvt.u64.u{} {}, {}", bytes * 8, wide, from));
+    }
+    return wide;
+}
+
+/// egpu_value: the moved registers' bytes, in memory order; bytes asked for beyond them are zero.
+void Emitter::copy_value(std::uint32_t at, const std::string& result) {
+    constexpr std::int64_t kInvalid = -22;  // EINVAL
+    const InstructionFacts& facts = program_.facts[at];
+    const std::uint32_t bytes = moved_bytes(site_.value_type);
+    if (site_.values.empty() || bytes == 0) {
+        if (facts.result && *facts.result == 0)
+            refuse(at, "EGPU-P226",
+                   fmt::format("the value of this instruction (type {}) can't be read",
+                               site_.value_type.empty() ? "unknown" : site_.value_type),
+                   "name the opcodes that the program is for in its section");
+        else if (facts.result_needed)
+            emit(fmt::format("mov.u64 {}, {}", result, kInvalid));
+        return;
+    }
+    const Value& to = facts.arguments[1];
+    const auto size = static_cast<std::uint32_t>(facts.arguments[2].constant);
+    std::array<std::string, 2> words;
+    for (std::uint32_t word = 0; word * 8 < size; ++word)
+        words[word] = moved_word(word, bytes);
+    for (std::uint32_t done = 0; done < size;) {
+        const bool whole = slot_at(to.map, to.offset, size) != nullptr && !slot_at(to.map, to.offset, size)->in_memory;
+        const std::uint32_t chunk = whole ? size : chunk_at(done, size, to.offset + kFrameBytes);
+        std::string from = words[done / 8];
+        if (done % 8 != 0) {
+            from = registers_.b64();
+            emit(fmt::format("shr.u64 {}, {}, {}", from, words[done / 8], done % 8 * 8));
+        }
+        write(at, stack_place(at, to.map, to.offset + done, chunk), chunk, from);
+        done += chunk;
+    }
+    if (facts.result_needed)
+        emit(fmt::format("mov.u64 {}, 0", result));
+}
+
+/// Bytes 8 * word to 8 * word + 7 of what the instruction moves, for elements of `bytes`.
+std::string Emitter::moved_word(std::uint32_t word, std::uint32_t bytes) {
+    const std::uint32_t elements = 8 / bytes;
+    std::string sum;
+    for (std::uint32_t element = 0; element < elements; ++element) {
+        const std::size_t index = std::size_t{word} * elements + element;
+        if (index >= site_.values.size())
+            break;
+        const std::string part = moved_value(index, bytes);
+        if (element != 0)
+            emit(fmt::format("shl.b64 {}, {}, {}", part, part, element * bytes * 8));
+        if (!sum.empty())
+            emit(fmt::format("or.b64 {}, {}, {}", part, part, sum));
+        sum = part;
+    }
+    return sum.empty() ? constant64(0) : sum;
+}
+
+void Emitter::argument(std::uint32_t at, const std::string& result) {
+    const std::uint64_t index = program_.facts[at].arguments[1].constant;
+    if (site_.in_device_function) {
+        refuse(at, "EGPU-P227", "egpu_arg in a device function, which has no kernel parameters",
+               "read the argument at kernel_entry and keep it in a map");
+        return;
+    }
+    if (index >= site_.arguments.size() || site_.arguments[index].bytes == 0 || site_.arguments[index].bytes > 8) {
+        refuse(at, "EGPU-P227",
+               index >= site_.arguments.size()
+                   ? fmt::format("egpu_arg({}): the kernel has {} parameters", index, site_.arguments.size())
+                   : fmt::format("egpu_arg({}): the parameter has {} bytes, at most 8 can be read", index,
+                                 site_.arguments[index].bytes),
+               "choose another parameter, or name the kernels that the program is for in its section");
+        return;
+    }
+    const auto& parameter = site_.arguments[index];
+    const std::uint32_t bytes = parameter.bytes;
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
+        refuse(at, "EGPU-P227", fmt::format("egpu_arg({}): a parameter of {} bytes can't be read", index, bytes),
+               "choose a parameter of 1, 2, 4 or 8 bytes");
+        return;
+    }
+    emit(fmt::format("ld.param.u{} {}, [{}]", bytes * 8, result, parameter.name));
+}
+
+}  // namespace egpu::inject

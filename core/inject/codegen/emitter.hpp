@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one emission: which registers hold what, and the text so far. Each kind of instruction is emitted in a
+// file of its own (alu, memory, atomics, calls, fields, warp, flow).
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inject/codegen/addresses.hpp"
+#include "inject/codegen/codegen.hpp"
+#include "inject/codegen/writer.hpp"
+
+namespace egpu::inject {
+
+class Emitter {
+public:
+    Emitter(const ebpf::SpecializedProgram& program, const SiteBinding& site, std::uint32_t map_base,
+            FunctionContext& function)
+        : program_(program), site_(site), map_base_(map_base), function_(function), addresses_(function, registers_) {}
+
+    Result<EmittedProbe> run();
+
+private:
+    using Value = ebpf::Value;
+    using Instruction = ebpf::Instruction;
+
+    // codegen.cpp: the frame of a firing.
+    void check_site();
+    bool is_straight() const;
+    void body();
+    std::string enclosed() const;
+
+    // warp.cpp: what lanes find out together.
+    void gather();
+    void elect(const std::string& guarded_mask);
+    std::string distinct(const std::string& key, const std::string& mask, const std::string& in_mask);
+    std::string distinct_by_match(const std::string& key, const std::string& mask, const std::string& in_mask);
+    std::string distinct_by_shuffle(const std::string& key, const std::string& mask, const std::string& in_mask);
+    std::string count_sectors(const std::string& mask);
+    std::string local_sector_key(const std::string& address);
+    std::string lanes_where(const std::string& predicate, const std::string& mask, std::string& in_mask);
+
+    // flow.cpp: blocks and labels.
+    void blocks();
+    std::string label_of(std::optional<std::uint32_t> at);
+    void jump(std::uint32_t at);
+    void instruction(std::uint32_t at);
+
+    // alu.cpp
+    void alu(std::uint32_t at);
+    void alu64(const Instruction& i, const std::string& to, const std::string& a, const std::string& b,
+               const Value& b_value);
+    void alu32(const Instruction& i, const std::string& to, const std::string& a, const std::string& b,
+               const Value& b_value);
+    void divide(const Instruction& i, bool wide, const std::string& to, const std::string& a, const std::string& b,
+                const Value& b_value);
+    void end(const Instruction& i, const std::string& to, const std::string& a);
+    void move_extended(const Instruction& i, const std::string& to, const std::string& from);
+    std::string shift_amount(const std::string& b, const Value& b_value, bool wide);
+
+    // memory.cpp
+    /// "[base+offset]", its state space, and what must hold for the access to happen.
+    struct Place {
+        enum class Kind { slot, local, map } kind = Kind::map;
+        std::string slot;     ///< register of a stack slot
+        std::string address;  ///< "%egpu_d3+8"
+    };
+    void load(std::uint32_t at);
+    void store(std::uint32_t at);
+    void atomic(std::uint32_t at);
+    void atomic_on_stack(const Instruction& i, std::uint32_t at, const Place& place, const std::string& operand);
+    Place place_of(std::uint32_t at, const Value& base, std::uint8_t reg, std::int64_t offset, std::uint32_t bytes);
+    Place stack_place(std::uint32_t at, std::uint32_t depth, std::int64_t offset, std::uint32_t bytes);
+    void read(std::uint32_t at, const Place& place, std::uint32_t bytes, bool is_signed, const std::string& to);
+    void write(std::uint32_t at, const Place& place, std::uint32_t bytes, const std::string& from);
+    const ebpf::StackSlot* slot_at(std::uint32_t depth, std::int64_t offset, std::uint32_t bytes) const;
+    bool add_to_accumulator(std::uint32_t at, const std::string& operand);
+
+    // calls.cpp
+    void call(std::uint32_t at);
+    void lookup(std::uint32_t at, const std::string& result);
+    void update(std::uint32_t at, const std::string& result);
+    void copy_value(std::uint32_t at, const std::string& result);
+    void argument(std::uint32_t at, const std::string& result);
+    std::string array_address(std::uint32_t at, std::uint32_t map, const std::string& in_bounds);
+    std::string moved_value(std::size_t index, std::uint32_t bytes);
+    std::string moved_word(std::uint32_t word, std::uint32_t bytes);
+    std::uint64_t constant_bytes(std::int64_t offset, std::uint32_t bytes) const;
+
+    // fields.cpp
+    std::string field(std::uint32_t at, const ebpf::ContextField& field);
+    std::string special64(const char* name);
+    std::string special32(const char* name);
+    std::string widened(const std::string& narrow);
+    std::string address();
+    std::string linear_warp();
+    std::string space_of_generic();
+    std::string constant64(std::uint64_t number);
+
+    // operands.cpp: values as text.
+    std::string reg(std::uint8_t number, std::uint32_t depth);
+    std::string destination(std::uint32_t at);
+    /// A register or a number; a number only where `value` is one.
+    std::string operand64(std::uint32_t at, std::uint8_t number, const Value& value);
+    std::string operand32(std::uint32_t at, std::uint8_t number, const Value& value);
+    /// Always a register.
+    std::string in_register(std::uint32_t at, std::uint8_t number, const Value& value);
+    std::string materialised(std::uint32_t at, const Value& value);
+    const maps::Layout* layout_of(std::uint32_t at, std::uint32_t program_map);
+    std::string local_array();
+
+    void emit(const std::string& text) { body_.add(text); }
+    /// An instruction that only the firing lanes may execute.
+    void effect(const std::string& text) { body_.add(predicate_ + text); }
+    /// The same under a further condition.
+    void effect_if(const std::string& condition, const std::string& text);
+    void require_version(std::uint32_t major, std::uint32_t minor);
+    bool has_scoped_atomics() const { return function_.target.sm >= 70; }
+    void refuse(std::uint32_t at, std::string_view code, std::string message, std::string fix);
+    void refuse(std::string_view code, std::string message, std::string fix);
+
+    const ebpf::SpecializedProgram& program_;
+    const SiteBinding& site_;
+    const std::uint32_t map_base_;
+    FunctionContext& function_;
+
+    Registers registers_;
+    ElementAddresses addresses_;  ///< by firing lanes, before the body
+    Statements before_;           ///< by all lanes that reach the site
+    Statements body_;
+    std::string predicate_;  ///< "@%egpu_p0 ", "@!%p1 " in straight code; "" where all lanes at hand fire
+    std::string mask_, lanes_, sectors_, bytes_;  ///< 32-bit registers, where needed
+    std::string leader_;                          ///< predicate of warp programs
+    std::map<std::uint32_t, std::string> labels_;
+    std::string end_label_;
+    std::string local_array_;
+    std::vector<Diagnostic> problems_;
+};
+
+}  // namespace egpu::inject

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores. Stack bytes that are always accessed whole are registers, zero-extended; the others lie in a local
+// array. Map values are shared between all threads: accesses of one word, never torn, never cached away.
+//
+//   r1 = *(u32 *)(r0 + 4)       sm_70:  ld.relaxed.gpu.global.u32 %egpu_r1, [%egpu_d0+4];
+//                               sm_60:  ld.volatile.global.u32 %egpu_r1, [%egpu_d0+4];
+//   *(u64 *)(r10 - 8) = r1              mov.b64 %egpu_s0, %egpu_r1;
+#include "inject/codegen/emitter.hpp"
+
+namespace egpu::inject {
+
+using namespace ebpf;
+
+namespace {
+
+std::string offset_text(std::int64_t offset) {
+    return offset == 0 ? std::string() : fmt::format("{:+}", offset);
+}
+
+}  // namespace
+
+const StackSlot* Emitter::slot_at(std::uint32_t depth, std::int64_t offset, std::uint32_t bytes) const {
+    for (const auto& slot : program_.stack)
+        if (slot.depth == depth && offset >= slot.offset && offset + bytes <= slot.offset + slot.bytes)
+            return &slot;
+    return nullptr;
+}
+
+Emitter::Place Emitter::stack_place(std::uint32_t at, std::uint32_t depth, std::int64_t offset, std::uint32_t bytes) {
+    Place place;
+    const StackSlot* slot = slot_at(depth, offset, bytes);
+    if (slot == nullptr) {
+        refuse(at, "EGPU-P222", "an access to the stack has no slot", "report this as a defect of egpu");
+        return place;
+    }
+    if (!slot->in_memory) {
+        place.kind = Place::Kind::slot;
+        place.slot = registers_.named(fmt::format("%egpu_s{}", slot - program_.stack.data()));
+        return place;
+    }
+    place.kind = Place::Kind::local;
+    const std::int64_t position = slot->position + (offset - slot->offset);
+    if (position % bytes != 0)
+        refuse(at, "EGPU-P223", fmt::format("an access of {} bytes to the stack is not aligned", bytes),
+               "align the variable: misaligned accesses stop a GPU");
+    place.address = local_array() + offset_text(position);
+    return place;
+}
+
+Emitter::Place Emitter::place_of(std::uint32_t at, const Value& base, std::uint8_t number, std::int64_t offset,
+                                 std::uint32_t bytes) {
+    Place place;
+    if (base.kind == Value::Kind::stack && base.offset_known)
+        return stack_place(at, base.map, base.offset + offset, bytes);
+    if (base.kind == Value::Kind::stack) {
+        place.kind = Place::Kind::local;
+        place.address = reg(number, program_.depths[at]) + offset_text(offset);
+        return place;
+    }
+    if (!base.is_static_element() || layout_of(at, base.map) == nullptr) {
+        place.address = reg(number, program_.depths[at]) + offset_text(offset);
+        return place;
+    }
+    const std::int64_t byte = base.offset + offset;
+    if (byte < 0 || byte + bytes > layout_of(at, base.map)->value_bytes)
+        refuse(at, "EGPU-P222", "an access outside a map's value reached the code generator",
+               "report this as a defect of egpu");
+    if (byte % bytes != 0)
+        refuse(at, "EGPU-P223", fmt::format("an access of {} bytes to a map's value is not aligned", bytes),
+               "align the field: misaligned accesses stop a GPU");
+    place.address = addresses_.base_of(base.map + map_base_, base.slot) + offset_text(byte);
+    return place;
+}
+
+void Emitter::read(std::uint32_t at, const Place& place, std::uint32_t bytes, bool is_signed, const std::string& to) {
+    (void)at;
+    const char sign = is_signed ? 's' : 'u';
+    if (place.kind == Place::Kind::map) {
+        const char* form = has_scoped_atomics() ? "ld.relaxed.gpu.global" : "ld.volatile.global";
+        if (has_scoped_atomics())
+            require_version(6, 0);
+        effect(fmt::format("{}.{}{} {}, [{}]", form, sign, bytes * 8, to, place.address));
+        return;
+    }
+    if (place.kind == Place::Kind::local) {
+        emit(fmt::format("ld.local.{}{} {}, [{}]", sign, bytes * 8, to, place.address));
+        return;
+    }
+    if (is_signed && bytes < 8) {
+        emit(fmt::format("shl.b64 {}, {}, {}", to, place.slot, 64 - bytes * 8));
+        emit(fmt::format("shr.s64 {}, {}, {}", to, to, 64 - bytes * 8));
+    } else {
+        emit(fmt::format("mov.b64 {}, {}", to, place.slot));
+    }
+}
+
+void Emitter::write(std::uint32_t at, const Place& place, std::uint32_t bytes, const std::string& from) {
+    (void)at;
+    if (place.kind == Place::Kind::map) {
+        const char* form = has_scoped_atomics() ? "st.relaxed.gpu.global" : "st.volatile.global";
+        if (has_scoped_atomics())
+            require_version(6, 0);
+        effect(fmt::format("{}.u{} [{}], {}", form, bytes * 8, place.address, from));
+    } else if (place.kind == Place::Kind::local) {
+        emit(fmt::format("st.local.u{} [{}], {}", bytes * 8, place.address, from));
+    } else if (bytes == 8) {
+        emit(fmt::format("mov.b64 {}, {}", place.slot, from));
+    } else {
+        emit(fmt::format("and.b64 {}, {}, {}", place.slot, from, literal64((std::uint64_t{1} << (bytes * 8)) - 1)));
+    }
+}
+
+void Emitter::load(std::uint32_t at) {
+    const Instruction& i = program_.instructions[at];
+    const InstructionFacts& facts = program_.facts[at];
+    const std::string to = destination(at);
+    const std::uint32_t bytes = access_bytes(i);
+    const bool is_signed = mode_of(i) == kModeMemSigned;
+    if (facts.field == nullptr) {
+        read(at, place_of(at, facts.source_before, i.source, i.offset, bytes), bytes, is_signed, to);
+        return;
+    }
+    const std::string whole = field(at, *facts.field);
+    // A part of a field, as clang narrows loads: shift it up, then down.
+    const std::uint32_t above = 64 - (facts.field_byte + bytes) * 8;
+    const std::uint32_t down = 64 - bytes * 8;
+    if (facts.field_byte == 0 && bytes == facts.field->bytes && !(is_signed && bytes < 8)) {
+        emit(fmt::format("mov.b64 {}, {}", to, whole));
+        return;
+    }
+    emit(fmt::format("shl.b64 {}, {}, {}", to, whole, above));
+    emit(fmt::format("shr.{}64 {}, {}, {}", is_signed ? 's' : 'u', to, to, down));
+}
+
+void Emitter::store(std::uint32_t at) {
+    const Instruction& i = program_.instructions[at];
+    const InstructionFacts& facts = program_.facts[at];
+    const bool of_immediate = class_of(i) == kClassSt;
+    const Value value = of_immediate ? Value::of(static_cast<std::uint64_t>(static_cast<std::int64_t>(i.immediate)))
+                                     : facts.source_before;
+    const std::string from = in_register(at, i.source, value);
+    const Place place = place_of(at, facts.destination_before, i.destination, i.offset, access_bytes(i));
+    write(at, place, access_bytes(i), from);
+}
+
+}  // namespace egpu::inject
