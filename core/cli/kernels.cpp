@@ -169,8 +169,7 @@ int list_kernels(const KernelsOptions& options) {
 
 void add_kernels(CLI::App& app, const std::vector<std::string>& program, int* exit_code) {
     auto options = std::make_shared<KernelsOptions>();
-    auto* command = app.add_subcommand("kernels", "Every kernel, its state and why: of files, of a program, of a session");
-    command->usage("Usage: egpu kernels [OPTIONS] [FILE... | -- PROGRAM [ARGS]]");
+    auto* command = app.add_subcommand("kernels", "Every kernel, its state and why: egpu kernels [FILE... | -s SESSION | -- PROGRAM [ARGS]]");
     add_probe_options(*command, options->probes);
     command->add_option("FILE", options->words, "Programs, libraries, fatbinaries, cubins, PTX; none: the running session");
     command->add_option("--arch", options->architecture, "Of the device that files are looked at for")->capture_default_str();

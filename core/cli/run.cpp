@@ -178,8 +178,7 @@ RunOutcome run_program(const RunOptions& options) {
 
 void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_code) {
     auto options = std::make_shared<RunOptions>();
-    auto* command = app.add_subcommand("run", "Start a program and observe it");
-    command->usage("Usage: egpu run [-p WHAT]... [OPTIONS] -- PROGRAM [ARGS]");
+    auto* command = app.add_subcommand("run", "Start a program and observe it: egpu run [-p WHAT]... [OPTIONS] -- PROGRAM [ARGS]");
     add_probe_options(*command, options->probes);
     command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
