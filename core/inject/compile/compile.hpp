@@ -13,18 +13,18 @@
 namespace egpu::inject {
 
 struct CompileOptions {
-    std::string architecture;            ///< "sm_90", "sm_90a"
-    std::vector<std::string> options;    ///< recorded options of the original ("-maxrregcount", "32", "-fmad", "false")
+    std::string architecture;          ///< "sm_90", "sm_90a"
+    std::vector<std::string> options;  ///< recorded options of the original ("-maxrregcount", "32", "-fmad", "false")
     std::uint32_t timeout_seconds = 120;
 };
 
 struct Compiled {
     std::vector<std::byte> cubin;
     std::uint32_t registers = 0;
-    std::uint32_t spill_bytes = 0;         ///< stores + loads
+    std::uint32_t spill_bytes = 0;  ///< stores + loads
     std::uint32_t stack_bytes = 0;
     std::uint32_t static_shared_bytes = 0;
-    std::string messages;                  ///< what ptxas printed (C75xx lines among it)
+    std::string messages;  ///< what ptxas printed (C75xx lines among it)
 };
 
 /// A ptxas executable: $EGPU_PTXAS, PATH, /usr/local/cuda/bin; nullopt where there is none.
