@@ -22,6 +22,8 @@ CUresult cuGetExportTable(const void** ppExportTable, const CUuuid* pExportTable
 CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags);
 CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* symbolStatus);
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
 
 /* Devices. */
 CUresult cuDeviceGet(CUdevice* device, int ordinal);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state behind the driver interface: one device, its contexts and all handles; and the frame that every entry point
+// runs in.
+#pragma once
+
+#include <mutex>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "gpu/device/driver.h"
+#include "gpu/simulated/executor/device.hpp"
+#include "gpu/simulated/libcuda/handles.hpp"
+#include "gpu/simulated/libcuda/objects.hpp"
+#include "gpu/simulated/memory/device_memory.hpp"
+
+namespace egpu::simulated {
+
+/// How an allocation was made, hence how it may be freed.
+enum class Origin { device, managed, pinned, registered };
+
+struct OwnedMemory {
+    Context* context = nullptr;
+    Origin origin = Origin::device;
+    unsigned flags = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// Everything is kept until the process ends: applications launch from static destructors.
+struct Driver {
+    DeviceMemory memory;
+    Handles<Context> contexts;
+    Handles<LoadedModule> modules;
+    Handles<Function> functions;
+    Handles<Library> libraries;
+    Handles<LibraryKernel> kernels;
+    Handles<Stream> streams;
+    Handles<Event> events;
+
+    std::mutex primary_mutex;
+    std::shared_ptr<Context> primary;
+    unsigned primary_references = 0;
+
+    std::mutex owned_mutex;
+    std::map<std::uint64_t, OwnedMemory> owned;  ///< by address
+
+    std::atomic<std::uint64_t> next_id{1};
+    std::atomic<std::uint64_t> launches{0};  ///< %gridid counts them
+};
+
+Driver& driver();
+
+/// cuInit was called in this process. In a forked child it never succeeds, as on a GPU.
+bool initialised();
+CUresult initialise();
+
+/// One line on stderr: "egpu: simulated GPU: ...".
+void report(std::string_view text);
+void report(const Diagnostic& diagnostic);
+
+std::shared_ptr<Context> make_context(unsigned flags);
+/// Frees what a context owns; the object stays while someone holds it.
+void clear_context(Context& context);
+
+/// The calling thread's stack of contexts.
+bool push_context(Context* context);
+Context* pop_context();
+Context* top_context();
+void replace_context(Context* context);
+
+/// The current context, or why there is none.
+struct CurrentContext {
+    std::shared_ptr<Context> context;
+    CUresult error = CUDA_SUCCESS;
+};
+CurrentContext current_context();
+
+/// The context behind an argument where null means the current one.
+CurrentContext context_of(CUcontext handle);
+
+/// True while the calling thread runs a host function of a stream, which may not call the driver.
+bool& in_host_function();
+
+/// Runs the body of an entry point: no exception leaves it, and nothing works before cuInit.
+template <typename Body>
+CUresult entry(const Body& body) noexcept {
+    if (!initialised()) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    if (in_host_function()) {
+        return CUDA_ERROR_NOT_PERMITTED;
+    }
+    try {
+        return body(driver());
+    } catch (const std::bad_alloc&) {
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    } catch (...) {
+        return CUDA_ERROR_UNKNOWN;
+    }
+}
+
+/// The same for what needs a current context without a sticky error.
+template <typename Body>
+CUresult entry_in_context(const Body& body) noexcept {
+    return entry([&](Driver& state) -> CUresult {
+        const CurrentContext current = current_context();
+        if (current.error != CUDA_SUCCESS) {
+            return current.error;
+        }
+        if (const CUresult sticky = current.context->sticky; sticky != CUDA_SUCCESS) {
+            return sticky;
+        }
+        return body(state, *current.context);
+    });
+}
+
+}  // namespace egpu::simulated

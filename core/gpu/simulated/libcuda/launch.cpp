@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches: arguments checked as the driver checks them, the grid run to its end, a fault made the context's error.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "gpu/simulated/executor/device.hpp"
+#include "gpu/simulated/libcuda/functions.hpp"
+#include "gpu/simulated/libcuda/image.hpp"
+#include "gpu/simulated/libcuda/streams.hpp"
+
+using namespace egpu::simulated;
+
+namespace {
+
+struct Request {
+    CUfunction function = nullptr;
+    Dimensions grid;
+    Dimensions block;
+    unsigned shared_bytes = 0;
+    void** parameters = nullptr;
+    void** extra = nullptr;
+    bool cooperative = false;
+};
+
+/// Grids with fewer threads run on the calling thread: starting workers would take longer than they save.
+constexpr std::uint64_t kThreadsWorthWorkers = 32768;
+constexpr unsigned kMostWorkers = 8;
+
+/// Blocks of a cooperative launch wait for each other, so each gets a thread; others share a few.
+unsigned workers_for(const Request& request) {
+    if (request.cooperative) {
+        return static_cast<unsigned>(request.grid.count());
+    }
+    if (request.grid.count() * request.block.count() < kThreadsWorthWorkers) {
+        return 1;
+    }
+    return std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
+}
+
+CUresult check_shape(const Request& request, const Function& function) {
+    const Dimensions& grid = request.grid;
+    const Dimensions& block = request.block;
+    if (grid.count() == 0 || block.count() == 0 || grid.x > 0x7FFFFFFFU || grid.y > 65535 || grid.z > 65535) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (block.x > 1024 || block.y > 1024 || block.z > 64 || block.count() > kThreadsPerBlock ||
+        request.shared_bytes > static_cast<unsigned>(max_dynamic_shared(function))) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    const Dimensions& required = function.kernel->required_threads;
+    if (required.count() > 0 && required != block) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (block.count() > static_cast<std::uint64_t>(max_threads(function))) {
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    }
+    if (request.cooperative) {
+        const int resident = resident_blocks(function, static_cast<int>(block.count()), request.shared_bytes);
+        if (grid.count() > static_cast<std::uint64_t>(resident) * kSmCount) {
+            return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/// The one buffer that `extra` describes: pairs of a name and a value, ended by CU_LAUNCH_PARAM_END.
+CUresult parameters_from_extra(void** extra, std::vector<std::byte>& bytes) {
+    const void* buffer = nullptr;
+    const std::size_t* size = nullptr;
+    for (std::size_t index = 0; extra[index] != CU_LAUNCH_PARAM_END; index += 2) {
+        if (extra[index] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+            buffer = extra[index + 1];
+        } else if (extra[index] == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+            size = static_cast<const std::size_t*>(extra[index + 1]);
+        } else {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    if (bytes.empty()) {
+        return CUDA_SUCCESS;
+    }
+    if (buffer == nullptr || size == nullptr || *size < bytes.size()) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    std::memcpy(bytes.data(), buffer, bytes.size());
+    return CUDA_SUCCESS;
+}
+
+CUresult gather_parameters(const Request& request, const Kernel& kernel, std::vector<std::byte>& bytes) {
+    bytes.resize(kernel.parameter_bytes);
+    if (request.extra != nullptr) {
+        return request.parameters != nullptr ? CUDA_ERROR_INVALID_VALUE : parameters_from_extra(request.extra, bytes);
+    }
+    if (request.parameters == nullptr) {
+        return kernel.parameters.empty() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    }
+    for (std::size_t index = 0; index < kernel.parameters.size(); ++index) {
+        const ParameterInfo& parameter = kernel.parameters[index];
+        if (request.parameters[index] == nullptr) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        std::memcpy(bytes.data() + parameter.offset, request.parameters[index], parameter.bytes);
+    }
+    return CUDA_SUCCESS;
+}
+
+/// What a context answers for ever after a kernel of it failed so; success where the launch itself was refused.
+CUresult sticky_error(FaultKind kind) {
+    switch (kind) {
+        case FaultKind::illegal_address:
+            return CUDA_ERROR_ILLEGAL_ADDRESS;
+        case FaultKind::misaligned_address:
+            return CUDA_ERROR_MISALIGNED_ADDRESS;
+        case FaultKind::assertion:
+            return CUDA_ERROR_ASSERT;
+        case FaultKind::step_budget:
+            return CUDA_ERROR_LAUNCH_TIMEOUT;
+        case FaultKind::call_depth:
+            return CUDA_ERROR_HARDWARE_STACK_ERROR;
+        case FaultKind::illegal_instruction:
+            return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+        case FaultKind::divergent_barrier:
+        case FaultKind::trap:
+            return CUDA_ERROR_LAUNCH_FAILED;
+        case FaultKind::bad_launch:
+            return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+CUresult run(const Request& request, Driver& state, Context& context) {
+    CUresult error = CUDA_SUCCESS;
+    const std::shared_ptr<Function> function = find_function(request.function, context, &error);
+    if (function == nullptr) {
+        return error;
+    }
+    if (function->module->context != &context) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (error = check_shape(request, *function); error != CUDA_SUCCESS) {
+        return error;
+    }
+    std::vector<std::byte> parameters;
+    if (error = gather_parameters(request, *function->kernel, parameters); error != CUDA_SUCCESS) {
+        return error;
+    }
+    LaunchEnvironment environment;
+    environment.memory = &state.memory;
+    environment.grid_id = ++state.launches;
+    environment.sm_count = kSmCount;
+    environment.workers = workers_for(request);
+    environment.shared_limit = kSharedPerBlockOptIn;
+    environment.heap_limit = context.limits[CU_LIMIT_MALLOC_HEAP_SIZE];
+    const LaunchResult result =
+        launch(*function->kernel, request.grid, request.block, request.shared_bytes, parameters, environment);
+    if (!result.fault.has_value()) {
+        return CUDA_SUCCESS;
+    }
+    report(result.fault->text);
+    const CUresult sticky = sticky_error(result.fault->kind);
+    if (sticky == CUDA_SUCCESS) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    // As on a GPU the launch itself succeeded: the error shows at the next call.
+    CUresult none = CUDA_SUCCESS;
+    context.sticky.compare_exchange_strong(none, sticky);
+    return CUDA_SUCCESS;
+}
+
+CUresult enqueue(const Request& request, CUstream stream, DefaultStream zero) {
+    return on_stream(stream, zero,
+                     [&](Driver& state, Context& context, Stream&) { return run(request, state, context); });
+}
+
+/// Attributes that change nothing here are taken; what would change the meaning of the launch is refused.
+CUresult read_attributes(const CUlaunchConfig& config, Request& request) {
+    if (config.numAttrs > 0 && config.attrs == nullptr) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    for (unsigned index = 0; index < config.numAttrs; ++index) {
+        const CUlaunchAttribute& attribute = config.attrs[index];
+        switch (attribute.id) {
+            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+                request.cooperative = attribute.value.cooperative != 0;
+                break;
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+                if (attribute.value.clusterDim.x > 1 || attribute.value.clusterDim.y > 1 ||
+                    attribute.value.clusterDim.z > 1) {
+                    report("a launch asks for clusters of blocks, which the simulated GPU has not got");
+                    return CUDA_ERROR_NOT_SUPPORTED;
+                }
+                break;
+            case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+            case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+            case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+                report("a launch has attribute " + std::to_string(static_cast<int>(attribute.id)) +
+                       " (programmatic events, updatable nodes), which the simulated GPU has not got");
+                return CUDA_ERROR_NOT_SUPPORTED;
+            default:
+                break;  // hints about caches, priorities and scheduling
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult launch_with_config(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra,
+                            DefaultStream zero) {
+    if (config == nullptr) {
+        return initialised() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_INITIALIZED;
+    }
+    Request request{function,
+                    {config->gridDimX, config->gridDimY, config->gridDimZ},
+                    {config->blockDimX, config->blockDimY, config->blockDimZ},
+                    config->sharedMemBytes,
+                    parameters,
+                    extra,
+                    false};
+    const CUresult error = read_attributes(*config, request);
+    return error != CUDA_SUCCESS ? error : enqueue(request, config->hStream, zero);
+}
+
+}  // namespace
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
+                        void** extra) {
+    return enqueue(
+        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, extra, false},
+        stream, DefaultStream::legacy);
+}
+
+CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                             unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
+                             void** parameters, void** extra) {
+    return enqueue(
+        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, extra, false},
+        stream, DefaultStream::per_thread);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+    return launch_with_config(config, function, parameters, extra, DefaultStream::legacy);
+}
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+    return launch_with_config(config, function, parameters, extra, DefaultStream::per_thread);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                   CUstream stream, void** parameters) {
+    return enqueue(
+        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, nullptr, true},
+        stream, DefaultStream::legacy);
+}
+
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                        CUstream stream, void** parameters) {
+    return enqueue(
+        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, nullptr, true},
+        stream, DefaultStream::per_thread);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulated GPU has not got. Programs that link with the driver need the symbols to start; a call is answered
+// with "not supported" and said once. cuGetProcAddress doesn't find these.
+#include <atomic>
+#include <string>
+
+#include "gpu/simulated/libcuda/driver.hpp"
+
+using namespace egpu::simulated;
+
+namespace {
+
+CUresult refuse(const char* name, std::atomic<bool>& said) noexcept {
+    if (!said.exchange(true)) {
+        try {
+            report(std::string(name) + " was called; the simulated GPU has not got it");
+        } catch (...) {
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+    }
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace
+
+// Functions with a declaration in our header.
+#define REFUSE(name, parameters)              \
+    CUresult name parameters {                \
+        static std::atomic<bool> said{false}; \
+        return refuse(#name, said);           \
+    }
+REFUSE(cuStreamBeginCapture_v2, (CUstream, CUstreamCaptureMode))
+REFUSE(cuStreamBeginCapture_v2_ptsz, (CUstream, CUstreamCaptureMode))
+REFUSE(cuStreamEndCapture, (CUstream, CUgraph*))
+REFUSE(cuStreamEndCapture_ptsz, (CUstream, CUgraph*))
+REFUSE(cuOccupancyMaxPotentialClusterSize, (int*, CUfunction, const CUlaunchConfig*))
+REFUSE(cuOccupancyMaxActiveClusters, (int*, CUfunction, const CUlaunchConfig*))
+REFUSE(cuGraphCreate, (CUgraph*, unsigned))
+REFUSE(cuGraphDestroy, (CUgraph))
+REFUSE(cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t*))
+REFUSE(cuGraphNodeGetType, (CUgraphNode, CUgraphNodeType*))
+REFUSE(cuGraphAddKernelNode_v2, (CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_KERNEL_NODE_PARAMS*))
+REFUSE(cuGraphKernelNodeGetParams_v2, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS*))
+REFUSE(cuGraphKernelNodeSetParams_v2, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*))
+REFUSE(cuGraphExecKernelNodeSetParams_v2, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*))
+REFUSE(cuGraphAddNode_v2,
+       (CUgraphNode*, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t, CUgraphNodeParams*))
+REFUSE(cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))
+REFUSE(cuGraphExecUpdate_v2, (CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*))
+REFUSE(cuGraphExecDestroy, (CUgraphExec))
+REFUSE(cuGraphLaunch, (CUgraphExec, CUstream))
+REFUSE(cuGraphLaunch_ptsz, (CUgraphExec, CUstream))
+
+// Functions egpu itself has no use for: their arguments are not looked at.
+#define REFUSE_ANY(name)                                                  \
+    extern "C" __attribute__((visibility("default"))) CUresult name(...); \
+    REFUSE(name, (...))
+REFUSE_ANY(cuArrayCreate_v2)
+REFUSE_ANY(cuArrayDestroy)
+REFUSE_ANY(cuArray3DCreate_v2)
+REFUSE_ANY(cuMipmappedArrayCreate)
+REFUSE_ANY(cuMipmappedArrayDestroy)
+REFUSE_ANY(cuMemcpyHtoA_v2)
+REFUSE_ANY(cuMemcpyAtoH_v2)
+REFUSE_ANY(cuMemcpyDtoA_v2)
+REFUSE_ANY(cuMemcpyAtoD_v2)
+REFUSE_ANY(cuTexObjectCreate)
+REFUSE_ANY(cuTexObjectDestroy)
+REFUSE_ANY(cuSurfObjectCreate)
+REFUSE_ANY(cuSurfObjectDestroy)
+REFUSE_ANY(cuModuleGetTexRef)
+REFUSE_ANY(cuModuleGetSurfRef)
+REFUSE_ANY(cuLinkCreate_v2)
+REFUSE_ANY(cuLinkAddData_v2)
+REFUSE_ANY(cuLinkAddFile_v2)
+REFUSE_ANY(cuLinkComplete)
+REFUSE_ANY(cuLinkDestroy)
+REFUSE_ANY(cuIpcGetMemHandle)
+REFUSE_ANY(cuIpcOpenMemHandle_v2)
+REFUSE_ANY(cuIpcCloseMemHandle)
+REFUSE_ANY(cuIpcGetEventHandle)
+REFUSE_ANY(cuIpcOpenEventHandle)
+REFUSE_ANY(cuMemAddressReserve)
+REFUSE_ANY(cuMemAddressFree)
+REFUSE_ANY(cuMemCreate)
+REFUSE_ANY(cuMemRelease)
+REFUSE_ANY(cuMemMap)
+REFUSE_ANY(cuMemUnmap)
+REFUSE_ANY(cuMemSetAccess)
+REFUSE_ANY(cuMemGetAllocationGranularity)
+REFUSE_ANY(cuMemPoolCreate)
+REFUSE_ANY(cuMemPoolDestroy)
+REFUSE_ANY(cuMemAllocFromPoolAsync)
+REFUSE_ANY(cuDeviceGetDefaultMemPool)
+REFUSE_ANY(cuCtxEnablePeerAccess)
+REFUSE_ANY(cuCtxDisablePeerAccess)
+REFUSE_ANY(cuGreenCtxCreate)
+REFUSE_ANY(cuTensorMapEncodeTiled)
+REFUSE_ANY(cuTensorMapEncodeIm2col)
+REFUSE_ANY(cuStreamWriteValue32_v2)
+REFUSE_ANY(cuStreamWaitValue32_v2)
+REFUSE_ANY(cuStreamBatchMemOp_v2)
+REFUSE_ANY(cuImportExternalMemory)
+REFUSE_ANY(cuImportExternalSemaphore)
+REFUSE_ANY(cuMulticastCreate)
