@@ -23,11 +23,10 @@ struct Instruction {
 static_assert(sizeof(Instruction) == 8);
 
 // Classes and operation codes, RFC 9669 sections 3 to 5.
-enum : std::uint8_t {
+inline constexpr std::uint8_t
     kClassLd = 0x00, kClassLdx = 0x01, kClassSt = 0x02, kClassStx = 0x03,
     kClassAlu = 0x04, kClassJmp = 0x05, kClassJmp32 = 0x06, kClassAlu64 = 0x07,
-    kLoadImmediate64 = 0x18, kCall = 0x85, kExit = 0x95,
-};
+    kLoadImmediate64 = 0x18, kCall = 0x85, kExit = 0x95;
 // Upper bits of ALU and ALU64 opcodes (RFC 9669 section 4.1).
 enum AluOperation : std::uint8_t {
     kAdd = 0x00, kSub = 0x10, kMul = 0x20, kDiv = 0x30, kOr = 0x40, kAnd = 0x50, kLsh = 0x60, kRsh = 0x70,
@@ -39,10 +38,10 @@ enum JumpOperation : std::uint8_t {
     kCallOperation = 0x80, kExitOperation = 0x90, kJlt = 0xa0, kJle = 0xb0, kJslt = 0xc0, kJsle = 0xd0,
 };
 // Upper bits of load and store opcodes (section 5).
-enum MemoryMode : std::uint8_t { kModeImmediate = 0x00, kModeMem = 0x60, kModeMemSigned = 0x80, kModeAtomic = 0xc0 };
+inline constexpr std::uint8_t kModeImmediate = 0x00, kModeMem = 0x60, kModeMemSigned = 0x80, kModeAtomic = 0xc0;
 /// Bit of ALU and JMP opcodes: the second operand is a register (of kEnd: to big endian).
 inline constexpr std::uint8_t kSourceRegister = 0x08;
-/// `immediate` of an atomic operation (section 5.3): an AluOperation, with kFetch or one of these.
+/// `immediate` of an atomic operation (section 5.3): kAdd, kOr, kAnd or kXor, with kFetch or not, or one of these.
 inline constexpr std::int32_t kFetch = 0x01, kExchange = 0xe1, kCompareExchange = 0xf1;
 /// Call number put in place of an access to a context field that this egpu does not have, where the program asks
 /// bpf_core_field_exists() first; only reachable by a mistake.

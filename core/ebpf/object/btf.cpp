@@ -2,6 +2,7 @@
 #include "ebpf/object/btf.hpp"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 
 #include <algorithm>
 #include <cstring>
@@ -51,8 +52,10 @@ void Btf::Free::operator()(btf* b) const {
 Result<Btf> Btf::open(std::span<const std::byte> data) {
     if (auto status = check_header(data); !status)
         return status.errors();
-    // libbpf reads types at their place in the block, which it copies: alignment is its own.
+    // libbpf copies the block, so its alignment doesn't matter. What it prints would come without the file's name.
+    const auto printer = libbpf_set_print(nullptr);
     btf* parsed = btf__new(data.data(), static_cast<std::uint32_t>(data.size()));
+    libbpf_set_print(printer);
     if (parsed == nullptr)
         return damaged("libbpf can't read its types");
     Btf out;

@@ -209,12 +209,12 @@ Status Linker::data_address(const ElfSymbol& symbol, Instruction& first, Instruc
             "keep it in a map; make a value that only the user sets `const volatile` (EGPU_OPTION)");
     const auto start = constants_.start_of_section.find(symbol.section);
     if (start == constants_.start_of_section.end())
-        return section.is_code() ? error("EGPU-B052", fmt::format("the address of function '{}' is taken", name),
-                                         "call it by its name")
-                                 : error("EGPU-B052",
-                                         fmt::format("'{}' is in section '{}', which a program can't use", name,
-                                                     section.name.substr(0, kNameLimit)),
-                                         "programs for the GPU refer to maps, constants and their own functions");
+        return section.is_code()
+                   ? error("EGPU-B052", "the address of a function is taken", "call the function by its name")
+                   : error("EGPU-B052",
+                           fmt::format("'{}' is in section '{}', which a program can't use", name,
+                                       section.name.substr(0, kNameLimit)),
+                           "programs for the GPU refer to maps, constants and their own functions");
     if (!source_.elf.relocations(symbol.section).empty())
         return error("EGPU-B052",
                      fmt::format("constants of section '{}' hold addresses", section.name.substr(0, kNameLimit)),

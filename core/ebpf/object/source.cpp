@@ -42,8 +42,10 @@ const SectionNotes& Source::notes_of(std::string_view section) const {
 }
 
 LineInfo Source::resolve(const SourceLine& line) const {
-    return {line.instruction, std::string(btf.text(line.file)), line.line, line.column,
-            std::string(btf.text(line.text))};
+    auto file = btf.text(line.file);
+    while (file.starts_with("./"))
+        file.remove_prefix(2);
+    return {line.instruction, std::string(file), line.line, line.column, std::string(btf.text(line.text))};
 }
 
 Diagnostic Source::at(Diagnostic diagnostic, std::string_view section, std::uint32_t instruction) const {

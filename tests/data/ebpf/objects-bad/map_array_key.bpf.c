@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// refused: EGPU-B022
+// with: is an array with keys of 8 bytes
+#include <egpu/bpf/egpu.bpf.h>
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} counts SEC(".maps");
+SEC("gpu/load")
+int program(struct egpu_mem_ctx *ctx)
+{
+	return 0;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// refused: EGPU-B020
+// with: map 'counts' has a 'pinning', which maps of a GPU don't have
+#include <egpu/bpf/egpu.bpf.h>
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+SEC("gpu/load")
+int program(struct egpu_mem_ctx *ctx)
+{
+	return 0;
+}
