@@ -80,7 +80,7 @@ Status Addressing::rewrite_operand(std::size_t index, const ptx::Instruction& in
     if (operand.kind == Operand::Kind::other) {
         for (const auto name : identifiers_in(operand.text))
             if (is_shared(name))
-                return refuse(instruction, "EGPU-P222",
+                return refuse(instruction, "EGPU-P232",
                               fmt::format("'{}' is used in an expression that can't be written with an address: {}",
                                           name, operand.text));
         return ok();
@@ -96,7 +96,7 @@ Status Addressing::rewrite_operand(std::size_t index, const ptx::Instruction& in
         return part == "u32" || part == "b32" || part == "s32";
     });
     if (!wide && instruction.parts.front() != "call")
-        return refuse(instruction, "EGPU-P223", fmt::format("the address of '{}' is taken with 32 bits", name));
+        return refuse(instruction, "EGPU-P233", fmt::format("the address of '{}' is taken with 32 bits", name));
     editor_.replace(operand.range, register_for({name, operand.integer}));
     return ok();
 }
@@ -108,20 +108,20 @@ Status Addressing::rewrite_constant_space(std::size_t index, const ptx::Instruct
     if (name == "ld") {
         const Operand* address = instruction.operands.size() < 2 ? nullptr : &instruction.operands[1];
         if (address == nullptr || address->kind != Operand::Kind::address || address->base.empty())
-            return refuse(instruction, "EGPU-P224",
+            return refuse(instruction, "EGPU-P234",
                           "a constant is read at an address that is no variable and no register");
         if (outline_.register_bits(address->base, index) == 32)
-            return refuse(instruction, "EGPU-P223", "a constant is read through a 32-bit address");
+            return refuse(instruction, "EGPU-P233", "a constant is read through a 32-bit address");
         editor_.replace(space, is_plain_constant_load(instruction) ? "global.nc" : "global");
         return ok();
     }
     if (name == "cvta") {
         if (!instruction.has("u64"))
-            return refuse(instruction, "EGPU-P223", "a constant's address is converted with 32 bits");
+            return refuse(instruction, "EGPU-P233", "a constant's address is converted with 32 bits");
         editor_.replace(range_of(outline_.module(), instruction.opcode), "mov.u64");
         return ok();
     }
-    return refuse(instruction, "EGPU-P221",
+    return refuse(instruction, "EGPU-P231",
                   fmt::format("{} asks about constant memory, which a copy reads by address", instruction.opcode));
 }
 

@@ -23,7 +23,7 @@ public:
     Addressing(const ptx::Module& module, const ptx::Function& function, Table& table, ptx::Editor& editor)
         : outline_(module, function), table_(table), editor_(editor) {}
 
-    /// Makes the edits. EGPU-P22x for a use that can't be written with an address.
+    /// Makes the edits. EGPU-P23x for a use that can't be written with an address.
     Status rewrite();
     /// Declares and loads the registers: for the start of the function. "" where none is used.
     std::string start_text() const;

@@ -41,7 +41,7 @@ Result<Target> target_of(const ptx::Module& module) {
     const Target target{number_of_target(module.target), module.version_major, module.version_minor};
     if (target.sm >= 60)
         return target;
-    Diagnostic diagnostic = error("EGPU-P204", fmt::format("the PTX is for {}", module.target));
+    Diagnostic diagnostic = error("EGPU-P209", fmt::format("the PTX is for {}", module.target));
     diagnostic.why = "egpu's programs need scoped atomics, which begin with sm_60";
     diagnostic.fix = "compile the application for sm_60 or later";
     return diagnostic;
@@ -57,7 +57,7 @@ Status begin(Draft& draft, const std::string& entry_name) {
     draft.target = *target;
     const ptx::Function* entry = draft.module.function(entry_name);
     if (entry == nullptr || !entry->is_entry || entry->body == nullptr)
-        return error("EGPU-P205", fmt::format("the module has no kernel '{}'", entry_name));
+        return error("EGPU-P201", fmt::format("the module has no kernel '{}'", entry_name));
     auto functions = reachable_functions(draft.module, *entry);
     if (!functions)
         return functions.errors();

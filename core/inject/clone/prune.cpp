@@ -130,13 +130,13 @@ Diagnostic refuse(std::string_view code, std::string message, std::string fix) {
 
 Status check_module(const ptx::Module& module) {
     if (module.address_size != 64)
-        return refuse("EGPU-P201", "the module has 32-bit addresses", "compile it with -m64");
+        return refuse("EGPU-P206", "the module has 32-bit addresses", "compile it with -m64");
     if (!module.target.starts_with("sm_"))
-        return refuse("EGPU-P202", fmt::format("the module's target is '{}', not an sm_N", module.target),
+        return refuse("EGPU-P207", fmt::format("the module's target is '{}', not an sm_N", module.target),
                       "compile it for the GPU that it runs on");
     for (const std::string_view name : {"%egpu_", "$egpu_", "egpu_table"})
         if (module.text->find(name) != std::string::npos)
-            return refuse("EGPU-P203",
+            return refuse("EGPU-P208",
                           fmt::format("the module uses names that begin with '{}': it is an instrumented "
                                       "copy already, or egpu's names are taken",
                                       name),
@@ -157,13 +157,13 @@ Status check_functions(const ptx::Module& module, const std::vector<const ptx::F
     for (const auto& [variable, function] : used_variables(module, functions))
         if (is_reference_type(*variable))
             return refuse(
-                "EGPU-P220",
+                "EGPU-P230",
                 fmt::format("'{}' uses the {} reference '{}'", function->name, variable->type, variable->name),
                 "use texture objects: references are bound by the module that declares them");
     for (const auto& parameter : functions.front()->parameters) {
         const auto& attributes = parameter.attributes;
         if (std::find(attributes.begin(), attributes.end(), "const") != attributes.end())
-            return refuse("EGPU-P225", fmt::format("parameter '{}' is an address in constant memory", parameter.name),
+            return refuse("EGPU-P235", fmt::format("parameter '{}' is an address in constant memory", parameter.name),
                           "leave this kernel out with --exclude-kernel");
     }
     return ok();

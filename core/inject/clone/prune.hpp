@@ -10,7 +10,7 @@
 
 namespace egpu::inject {
 
-/// Reasons for which a kernel can't have a copy at all: EGPU-P20x, P21x, P22x.
+/// Reasons for which a kernel can't have a copy at all: EGPU-P20x, P21x, P23x.
 Status check_module(const ptx::Module& module);
 Status check_functions(const ptx::Module& module, const std::vector<const ptx::Function*>& functions);
 
