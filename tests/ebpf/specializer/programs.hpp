@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs for tests of the specialiser and the code generator, from C or from the assembler.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ebpf/object/object.hpp"
+#include "ebpf/specializer/specializer.hpp"
+
+namespace egpu::ebpf::testing {
+
+/// "lddw %r1, 0x4d41500000000002" becomes the address of map 2.
+inline constexpr std::int32_t kMapMark = 0x4d415000;
+inline std::string map_address(std::uint32_t map) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%08x%08x", static_cast<unsigned>(kMapMark), map);
+    return text;
+}
+
+inline MapDefinition make_map(std::string name, MapType type, std::uint32_t key_bytes, std::uint32_t value_bytes,
+                              std::uint32_t max_entries) {
+    MapDefinition map;
+    map.name = std::move(name);
+    map.type = type;
+    map.key_bytes = key_bytes;
+    map.value_bytes = value_bytes;
+    map.max_entries = max_entries;
+    return map;
+}
+
+/// An object with one program. Map 0 is an array of 8 values of 64 bytes, map 1 a hash, map 2 an array per SM.
+inline Object assembled(const std::string& text, const std::string& section = "gpu/mem") {
+    Object object;
+    object.maps = {make_map("array", MapType::array, 4, 64, 8), make_map("hash", MapType::hash, 8, 64, 16),
+                   make_map("per_sm", MapType::percpu_array, 4, 64, 8)};
+    auto code = assemble(text);
+    EXPECT_TRUE(code) << (code ? "" : to_text(code.error())) << text;
+    if (!code)
+        return object;
+    for (std::size_t at = 0; at + 1 < code->size(); ++at) {
+        auto& low = (*code)[at];
+        auto& high = (*code)[at + 1];
+        if (low.opcode == kLoadImmediate64 && high.immediate == kMapMark) {
+            low.source = kPseudoMap;
+            high.immediate = 0;
+        }
+    }
+    Program program;
+    program.name = "tested";
+    program.section = section;
+    auto point = parse_section(section);
+    EXPECT_TRUE(point) << section;
+    if (point)
+        program.point = *point;
+    program.instructions = *code;
+    object.programs.push_back(std::move(program));
+    return object;
+}
+
+/// A program in C, compiled with clang.
+inline Object compiled_file(const std::string& path) {
+    auto elf = compile_source(path, EGPU_SOURCE_DIR "/core/include");
+    EXPECT_TRUE(elf) << (elf ? "" : to_text(elf.error()));
+    if (!elf)
+        return {};
+    auto object = read_object(*elf, path);
+    EXPECT_TRUE(object) << (object ? "" : to_text(object.error()));
+    return object ? *std::move(object) : Object{};
+}
+
+inline Object compiled(const std::string& name, const std::string& source) {
+    const std::string path = std::string(::testing::TempDir()) + name + ".bpf.c";
+    std::ofstream(path) << source;
+    return compiled_file(path);
+}
+
+inline Object bundled(const std::string& name) {
+    return compiled_file(std::string(EGPU_SOURCE_DIR "/plugins/") + name + "/" + name + ".bpf.c");
+}
+
+/// Site fields of a global load of 4 bytes a lane, kernel 3, site 7.
+inline SiteConstants global_load() {
+    SiteConstants constants;
+    constants.fields = {{"kernel", 3}, {"site", 7}, {"space", 0}, {"access", 0}, {"bytes_per_lane", 4}};
+    return constants;
+}
+
+/// Arrays: the index; hashes: slots in order of first use, up to `capacity` for all maps.
+struct SlotGiver {
+    const Object* object = nullptr;
+    std::uint32_t capacity = 1000;
+    std::map<std::pair<std::uint32_t, std::vector<std::byte>>, std::uint32_t> given;
+    std::uint32_t calls = 0;
+
+    SlotOfKey function() {
+        return [this](std::uint32_t map, std::span<const std::byte> key) -> std::optional<std::uint32_t> {
+            ++calls;
+            if (object->maps[map].is_array()) {
+                std::uint32_t index = 0;
+                std::memcpy(&index, key.data(), sizeof index);
+                return index < object->maps[map].max_entries ? std::optional(index) : std::nullopt;
+            }
+            const std::pair<std::uint32_t, std::vector<std::byte>> entry{map, {key.begin(), key.end()}};
+            if (const auto found = given.find(entry); found != given.end())
+                return found->second;
+            if (given.size() >= capacity)
+                return std::nullopt;
+            const auto slot = static_cast<std::uint32_t>(given.size());
+            given.emplace(entry, slot);
+            return slot;
+        };
+    }
+};
+
+inline SpecializedProgram specialized(const Object& object, const SiteConstants& constants = global_load()) {
+    SlotGiver slots{&object, 1000, {}, 0};
+    auto result = specialize(object, object.programs.at(0), constants, slots.function());
+    EXPECT_TRUE(result) << (result ? "" : to_text(result.error()));
+    return result ? *std::move(result) : SpecializedProgram{};
+}
+
+inline Diagnostic refusal(const Object& object, const SiteConstants& constants = global_load()) {
+    SlotGiver slots{&object, 1000, {}, 0};
+    auto result = specialize(object, object.programs.at(0), constants, slots.function());
+    EXPECT_FALSE(result);
+    return result ? Diagnostic{} : result.error();
+}
+
+/// Needed instructions as text, in the order of the program.
+inline std::vector<std::string> needed(const SpecializedProgram& program) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < program.instructions.size(); ++at)
+        if (program.facts[at].needed)
+            out.push_back(to_text(program.instructions[at],
+                                  at + 1 < program.instructions.size() ? &program.instructions[at + 1] : nullptr));
+    return out;
+}
+
+}  // namespace egpu::ebpf::testing
