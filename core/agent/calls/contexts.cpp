@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts begin (copies that had none may come in) and end (a last drain before, nothing of them touched after).
+#include "agent/drain/drain.hpp"
+#include "agent/driver/driver.hpp"
+#include "agent/hook/entry.hpp"
+#include "agent/kernels/copies.hpp"
+#include "agent/kernels/inventory.hpp"
+#include "agent/kernels/observe.hpp"
+#include "agent/maps/device_maps.hpp"
+#include "agent/session/session.hpp"
+#include "segment/access/shared.hpp"
+
+using namespace egpu::agent;
+
+namespace {
+
+bool watched() {
+    return counting() && !Forwarded::nested();
+}
+
+void context_began() {
+    egpu::segment::add_relaxed(view().header().contexts, std::uint32_t{1});
+    quiet_moment();
+}
+
+// With the drain paused: from here on the context is not ours. `complete`: its maps were copied a last time.
+void let_go_of_home(bool complete) {
+    const Lock lock(load_lock());
+    forget_home_context();
+    retire_all_copies();
+    drop_functions(false);
+    run_originals();
+    if (complete)
+        mark_drained(EGPU_END_CONTEXT);
+}
+
+void let_go_of_other() {
+    const Lock lock(load_lock());
+    drop_functions(true);
+}
+
+CUresult destroy(CUresult (*real)(CUcontext), CUcontext context) {
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (!watched())
+        return real(context);
+    if (context == nullptr || context != home_context()) {
+        let_go_of_other();
+        const Forwarded forwarded;
+        return real(context);
+    }
+    const bool complete = final_copies();
+    const DrainPaused paused;
+    let_go_of_home(complete);
+    const Forwarded forwarded;
+    return real(context);
+}
+
+bool primary_is_active(CUdevice device) {
+    unsigned int flags = 0;
+    int active = 0;
+    const auto ask = driver().cuDevicePrimaryCtxGetState;
+    return ask == nullptr || ask(device, &flags, &active) != CUDA_SUCCESS || active != 0;
+}
+
+// Release and reset: a release of one of several references leaves the context as it is.
+CUresult end_primary(CUresult (*real)(CUdevice), CUdevice device, bool certain) {
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (!watched() || home_context() == nullptr || home_device() != device || !home_is_primary()) {
+        const Forwarded forwarded;
+        return real(device);
+    }
+    const bool complete = final_copies();
+    const DrainPaused paused;
+    if (certain)
+        let_go_of_home(complete);
+    CUresult result;
+    {
+        const Forwarded forwarded;
+        result = real(device);
+    }
+    if (!certain && result == CUDA_SUCCESS && !primary_is_active(device))
+        let_go_of_home(complete);
+    return result;
+}
+
+}  // namespace
+
+CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) {
+    const auto real = real_driver().cuCtxCreate_v2;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(pctx, flags, dev);
+    if (result == CUDA_SUCCESS && watched())
+        context_began();
+    return result;
+}
+
+CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams, unsigned int flags,
+                        CUdevice dev) {
+    const auto real = real_driver().cuCtxCreate_v3;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(pctx, paramsArray, numParams, flags, dev);
+    if (result == CUDA_SUCCESS && watched())
+        context_began();
+    return result;
+}
+
+CUresult cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* ctxCreateParams, unsigned int flags, CUdevice dev) {
+    const auto real = real_driver().cuCtxCreate_v4;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(pctx, ctxCreateParams, flags, dev);
+    if (result == CUDA_SUCCESS && watched())
+        context_began();
+    return result;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
+    const auto real = real_driver().cuDevicePrimaryCtxRetain;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(pctx, dev);
+    if (result == CUDA_SUCCESS && watched())
+        context_began();
+    return result;
+}
+
+CUresult cuCtxDestroy(CUcontext ctx) {
+    return destroy(real_driver().cuCtxDestroy, ctx);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext ctx) {
+    return destroy(real_driver().cuCtxDestroy_v2, ctx);
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice dev) {
+    return end_primary(real_driver().cuDevicePrimaryCtxRelease, dev, false);
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
+    return end_primary(real_driver().cuDevicePrimaryCtxRelease_v2, dev, false);
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice dev) {
+    return end_primary(real_driver().cuDevicePrimaryCtxReset, dev, true);
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
+    return end_primary(real_driver().cuDevicePrimaryCtxReset_v2, dev, true);
+}

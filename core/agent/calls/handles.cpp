@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The application gets handles of its kernels: its own ones, which the table learns. Attributes it sets on them are
+// set on the copies as well.
+#include "agent/driver/driver.hpp"
+#include "agent/hook/entry.hpp"
+#include "agent/kernels/copies.hpp"
+#include "agent/kernels/inventory.hpp"
+#include "agent/kernels/observe.hpp"
+#include "agent/maps/device_maps.hpp"
+#include "agent/session/session.hpp"
+
+using namespace egpu::agent;
+
+namespace {
+
+bool watched() {
+    return counting() && !Forwarded::nested();
+}
+
+// Does the same to the copy that was done to the original; a copy that can't follow is retired.
+template <typename Function, typename Call>
+void mirror(Function asked, const Call& call) {
+    if (!watched())
+        return;
+    const Handle handle = handles().find(reinterpret_cast<const void*>(asked));
+    const CUfunction copy =
+        handle.kernel != nullptr ? __atomic_load_n(&handle.kernel->copy, __ATOMIC_ACQUIRE) : nullptr;
+    if (copy == nullptr || handle.other_context)
+        return;
+    const OwnCalls own;
+    const Driver& real = driver();
+    CUcontext popped = nullptr;
+    if (real.cuCtxPushCurrent_v2 == nullptr || real.cuCtxPushCurrent_v2(home_context()) != CUDA_SUCCESS)
+        return;
+    const CUresult result = call(copy);
+    real.cuCtxPopCurrent_v2(&popped);
+    if (result != CUDA_SUCCESS)
+        retire_copy(handle.kernel, EGPU_COPY_LOAD_FAILED, result);
+}
+
+}  // namespace
+
+CUresult cuModuleGetFunction(CUfunction* hfunc, CUmodule hmod, const char* name) {
+    const auto real = real_driver().cuModuleGetFunction;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(hfunc, hmod, name);
+    if (result == CUDA_SUCCESS && watched())
+        function_found(*hfunc, hmod, name);
+    return result;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int numFunctions, CUmodule mod) {
+    const auto real = real_driver().cuModuleEnumerateFunctions;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    // The driver writes as many as there are, at most numFunctions: the rest stays null.
+    for (unsigned int i = 0; functions != nullptr && watched() && i < numFunctions; ++i)
+        functions[i] = nullptr;
+    const CUresult result = real(functions, numFunctions, mod);
+    for (unsigned int i = 0; result == CUDA_SUCCESS && functions != nullptr && watched() && i < numFunctions; ++i)
+        if (functions[i] != nullptr)
+            function_found(functions[i], mod, nullptr);
+    return result;
+}
+
+CUresult cuLibraryGetKernel(CUkernel* pKernel, CUlibrary library, const char* name) {
+    const auto real = real_driver().cuLibraryGetKernel;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(pKernel, library, name);
+    if (result == CUDA_SUCCESS && watched())
+        kernel_found(*pKernel, library, name);
+    return result;
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int numKernels, CUlibrary lib) {
+    const auto real = real_driver().cuLibraryEnumerateKernels;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    for (unsigned int i = 0; kernels != nullptr && watched() && i < numKernels; ++i)
+        kernels[i] = nullptr;
+    const CUresult result = real(kernels, numKernels, lib);
+    for (unsigned int i = 0; result == CUDA_SUCCESS && kernels != nullptr && watched() && i < numKernels; ++i)
+        if (kernels[i] != nullptr)
+            kernel_found(kernels[i], lib, nullptr);
+    return result;
+}
+
+CUresult cuLibraryGetModule(CUmodule* pMod, CUlibrary library) {
+    const auto real = real_driver().cuLibraryGetModule;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(pMod, library);
+    if (result == CUDA_SUCCESS && watched())
+        module_of_library(*pMod, library);
+    return result;
+}
+
+CUresult cuKernelGetFunction(CUfunction* pFunc, CUkernel kernel) {
+    const auto real = real_driver().cuKernelGetFunction;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(pFunc, kernel);
+    if (result == CUDA_SUCCESS && watched())
+        function_of_kernel(*pFunc, kernel);
+    return result;
+}
+
+CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
+    const auto real = real_driver().cuFuncSetAttribute;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(hfunc, attrib, value);
+    if (result == CUDA_SUCCESS)
+        mirror(hfunc, [&](CUfunction copy) { return real(copy, attrib, value); });
+    return result;
+}
+
+CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
+    const auto real = real_driver().cuFuncSetCacheConfig;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(hfunc, config);
+    if (result == CUDA_SUCCESS)
+        mirror(hfunc, [&](CUfunction copy) { return real(copy, config); });
+    return result;
+}
+
+CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev) {
+    const auto real = real_driver().cuKernelSetAttribute;
+    const auto of_function = real_driver().cuFuncSetAttribute;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(attrib, val, kernel, dev);
+    if (result == CUDA_SUCCESS && of_function != nullptr && dev == home_device())
+        mirror(kernel, [&](CUfunction copy) { return of_function(copy, attrib, val); });
+    return result;
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev) {
+    const auto real = real_driver().cuKernelSetCacheConfig;
+    const auto of_function = real_driver().cuFuncSetCacheConfig;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(kernel, config, dev);
+    if (result == CUDA_SUCCESS && of_function != nullptr && dev == home_device())
+        mirror(kernel, [&](CUfunction copy) { return of_function(copy, config); });
+    return result;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/kernels/exchange.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "agent/driver/driver.hpp"
+#include "agent/kernels/content_hash.hpp"
+#include "agent/session/session.hpp"
+#include "agent/session/text.hpp"
+#include "segment/access/shared.hpp"
+#include "segment/channel/channel.hpp"
+
+namespace egpu::agent {
+
+namespace {
+
+using segment::ChannelState;
+using segment::MessageReceiver;
+using segment::MessageSender;
+using segment::Patience;
+
+constexpr std::uint32_t kStall = 1000;  // ms without progress inside a message before the host counts as hung
+constexpr std::uint64_t kMillisecond = 1'000'000;
+constexpr std::uint32_t kMostEntries = 1u << 16;  // words of egpu_table: 64 KiB of constants hold 8,192
+constexpr std::uint32_t kMostSymbolBytes = 1u << 24;
+constexpr std::uint64_t kMostKernelBytes = std::uint64_t{64} << 20;
+
+constinit bool channel_open = false;
+constinit std::uint32_t last_request = 0;
+constinit int device_told = 0;
+alignas(MessageSender) constinit unsigned char sender_storage[sizeof(MessageSender)] = {};
+alignas(MessageReceiver) constinit unsigned char receiver_storage[sizeof(MessageReceiver)] = {};
+
+MessageSender& sender() {
+    return *reinterpret_cast<MessageSender*>(sender_storage);
+}
+MessageReceiver& receiver() {
+    return *reinterpret_cast<MessageReceiver*>(receiver_storage);
+}
+
+void open_channel() {
+    if (channel_open)
+        return;
+    new (sender_storage) MessageSender(view().to_host());
+    new (receiver_storage) MessageReceiver(view().to_agent());
+    channel_open = true;
+}
+
+bool worth_waiting(void*) {
+    return host_alive(true);
+}
+
+Patience patience(std::uint32_t milliseconds) {
+    return {milliseconds, worth_waiting, nullptr};
+}
+
+bool usable(ChannelState state) {
+    if (state == ChannelState::broken) {
+        segment::store_relaxed(view().header().channel_broken, std::uint32_t{1});
+        run_originals();
+    }
+    return state == ChannelState::ok;
+}
+
+std::uint32_t left_until(std::uint64_t deadline) {
+    const std::uint64_t now = segment::monotonic_ns();
+    return now >= deadline ? 0 : static_cast<std::uint32_t>((deadline - now + kMillisecond - 1) / kMillisecond);
+}
+
+std::uint64_t padded(std::uint64_t bytes) {
+    return (bytes + 7) & ~std::uint64_t{7};
+}
+
+bool send_image(const LoadedImage& image, std::uint32_t request) {
+    const ContentHash hash = content_hash(image.bytes);
+    egpu_message_image head{};
+    head.hash_low = hash.low;
+    head.hash_high = hash.high;
+    head.image_bytes = image.bytes.size();
+    head.kind = image.kind;
+    head.relocatable = image.relocatable ? 1 : 0;
+    head.maxregisters = image.maxregisters;
+    head.optimisation_level = image.optimisation_level;
+    copy_text(head.path, image.path);
+    const bool known = was_sent(hash);
+    const std::span<const std::byte> parts[] = {segment::bytes_of(head), image.bytes};
+    const std::span<const std::span<const std::byte>> sent(parts, known ? 1 : 2);
+    if (!usable(sender().send(EGPU_MESSAGE_IMAGE, request, sent, patience(kStall))))
+        return false;
+    if (!known)
+        remember_sent(hash);
+    return true;
+}
+
+// A message that doesn't keep its own word ends the conversation for good.
+bool nonsense() {
+    receiver().give_up();
+    return usable(ChannelState::broken);
+}
+
+bool receive_kernels(Answer* answer) {
+    egpu_message_kernels head{};
+    const std::uint64_t bytes = receiver().body_left();
+    if (bytes < sizeof(head) || bytes > kMostKernelBytes)
+        return nonsense();
+    if (!usable(receiver().read(segment::writable_bytes_of(head), patience(kStall))))
+        return false;
+    answer->kernels = Buffer(bytes - sizeof(head));
+    if (answer->kernels.size() != bytes - sizeof(head))
+        return false;
+    answer->kernel_count = head.kernels;
+    return usable(receiver().read(answer->kernels.bytes(), patience(kStall)));
+}
+
+bool sizes_fit(const egpu_message_copy& head, std::uint64_t body_bytes) {
+    if (head.entries > kMostEntries || head.symbol_bytes > kMostSymbolBytes || head.name_bytes > head.symbol_bytes ||
+        head.image_bytes == 0 || head.image_bytes > body_bytes)
+        return false;
+    const std::uint64_t before = head.entries * sizeof(egpu_table_entry) + padded(head.symbol_bytes);
+    return body_bytes >= before + head.image_bytes;
+}
+
+bool receive_copy(Answer* answer) {
+    egpu_message_copy head{};
+    const std::uint64_t bytes = receiver().body_left();
+    if (bytes < sizeof(head))
+        return nonsense();
+    if (!usable(receiver().read(segment::writable_bytes_of(head), patience(kStall))))
+        return false;
+    const std::uint64_t rest = bytes - sizeof(head);
+    if (!sizes_fit(head, rest))
+        return nonsense();
+    void* place = std::malloc(sizeof(ReceivedCopy));
+    if (place == nullptr)
+        return true;  // skipped by the next receive; the original runs
+    auto* copy = new (place) ReceivedCopy;
+    copy->head = head;
+    copy->body = Buffer(rest + 1);
+    ReceivedCopy** end = &answer->copies;
+    while (*end != nullptr)
+        end = &(*end)->next;
+    *end = copy;
+    if (copy->body.size() == 0)
+        return true;
+    copy->body.data()[rest] = std::byte{0};
+    return usable(receiver().read(copy->body.bytes().first(rest), patience(kStall)));
+}
+
+// Messages until the end of the answer to `request`; those to requests that timed out are passed over.
+bool receive_answer(Answer* answer, std::uint64_t deadline) {
+    bool named = false;
+    for (;;) {
+        egpu_message header{};
+        if (!usable(receiver().receive(&header, patience(left_until(deadline)))))
+            return named;
+        const bool known = header.type >= EGPU_MESSAGE_KERNELS && header.type <= EGPU_MESSAGE_END_OF_COPIES;
+        if (!known || header.request > answer->request)
+            return nonsense() || named;
+        if (header.request != answer->request)
+            continue;
+        if (header.type == EGPU_MESSAGE_END_OF_COPIES)
+            return named;
+        const bool went_well = header.type == EGPU_MESSAGE_KERNELS ? receive_kernels(answer) : receive_copy(answer);
+        if (!went_well)
+            return named;
+        named = named || header.type == EGPU_MESSAGE_KERNELS;
+    }
+}
+
+}  // namespace
+
+std::span<const std::byte> ReceivedCopy::entries() const {
+    if (body.size() == 0)
+        return {};
+    return body.bytes().first(head.entries * sizeof(egpu_table_entry));
+}
+
+std::string_view ReceivedCopy::symbols() const {
+    if (body.size() == 0)
+        return {};
+    const auto* text = reinterpret_cast<const char*>(body.data() + head.entries * sizeof(egpu_table_entry));
+    return {text, head.symbol_bytes};
+}
+
+std::string_view ReceivedCopy::name() const {
+    std::string_view name = symbols().substr(0, head.name_bytes);
+    while (!name.empty() && name.back() == '\0')
+        name.remove_suffix(1);
+    return name;
+}
+
+const void* ReceivedCopy::image() const {
+    if (body.size() == 0)
+        return nullptr;
+    std::byte* image = body.data() + head.entries * sizeof(egpu_table_entry) + padded(head.symbol_bytes);
+    image[head.image_bytes] = std::byte{0};  // in the padding, or the byte that was added
+    return image;
+}
+
+bool ask_about(const LoadedImage& image, Answer* answer) {
+    egpu_segment_header& header = view().header();
+    const std::uint64_t begin = segment::monotonic_ns();
+    open_channel();
+    answer->request = ++last_request;
+    bool answered = host_alive(true) && send_image(image, answer->request);
+    if (answered) {
+        const std::uint64_t wait = segment::load_relaxed(header.wait_ms) * kMillisecond;
+        answered = receive_answer(answer, begin + wait);
+    }
+    if (!answered)
+        segment::add_relaxed(header.images_unanswered, std::uint32_t{1});
+    count_wait(segment::monotonic_ns() - begin);
+    return answered;
+}
+
+bool next_kernel(const Answer& answer, std::size_t* position, NamedKernel* kernel) {
+    const std::span<const std::byte> left = std::span<const std::byte>(answer.kernels.bytes()).subspan(*position);
+    egpu_kernel_answer head{};
+    if (left.size() < sizeof(head))
+        return false;
+    std::memcpy(&head, left.data(), sizeof(head));
+    if (head.name_bytes > left.size() - sizeof(head) || head.kernel_id == 0 || head.kernel_id > view().kernels().size())
+        return false;
+    kernel->id = head.kernel_id;
+    kernel->name = {reinterpret_cast<const char*>(left.data() + sizeof(head)), head.name_bytes};
+    while (!kernel->name.empty() && kernel->name.back() == '\0')
+        kernel->name.remove_suffix(1);
+    const std::uint64_t step = sizeof(head) + padded(head.name_bytes);
+    *position += step < left.size() ? step : left.size();
+    return true;
+}
+
+void tell_result(std::uint32_t request, const egpu_message_copy_result& result) {
+    const std::span<const std::byte> parts[] = {segment::bytes_of(result)};
+    usable(sender().send(EGPU_MESSAGE_COPY_RESULT, request, parts, patience(kStall)));
+}
+
+void tell_device(int device) {
+    if (device_told != 0)
+        return;
+    device_told = 1;
+    open_channel();
+    const Driver& real = driver();
+    int major = 0, minor = 0, processors = 0, version = 0;
+    egpu_message_device message{};
+    real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    real.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    real.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    real.cuDriverGetVersion(&version);
+    real.cuDeviceGetName(message.name, sizeof(message.name) - 1, device);
+    message.compute_capability = static_cast<std::uint32_t>(major * 10 + minor);
+    message.sm_count = static_cast<std::uint32_t>(processors);
+    message.driver_version = static_cast<std::uint32_t>(version);
+    message.simulated = is_simulated() ? 1 : 0;
+    egpu_segment_header& header = view().header();
+    header.compute_capability = message.compute_capability;
+    header.device_attribute_sm_count = message.sm_count;
+    header.driver_version = message.driver_version;
+    header.simulated = message.simulated;
+    std::memcpy(header.device_name, message.name, sizeof(header.device_name));
+    segment::store_release(header.device_ready, std::uint32_t{1});
+    const std::span<const std::byte> parts[] = {segment::bytes_of(message)};
+    usable(sender().send(EGPU_MESSAGE_DEVICE, ++last_request, parts, patience(kStall)));
+}
+
+void count_wait(std::uint64_t nanoseconds) {
+    egpu_segment_header& header = view().header();
+    segment::add_relaxed(header.wait_ns_total, nanoseconds);
+    segment::raise(header.wait_ns_longest, nanoseconds);
+}
+
+}  // namespace egpu::agent

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conversation with the egpu process about one image: question, kernels, copies. All of it under the load lock.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "agent/session/buffer.hpp"
+#include "segment/channel/messages.h"
+
+namespace egpu::agent {
+
+/// What the application loaded.
+struct LoadedImage {
+    std::span<const std::byte> bytes;
+    std::uint32_t kind = 0;  ///< egpu_image_kind
+    bool relocatable = false;
+    std::uint32_t maxregisters = 0;
+    std::uint32_t optimisation_level = 0xffffffff;
+    const char* path = "";  ///< of the file that holds it
+};
+
+/// A COPY message: its parts were checked to lie inside the body.
+struct ReceivedCopy {
+    egpu_message_copy head{};
+    Buffer body;  ///< whole body; ends with a NUL that was not sent, behind the image
+    ReceivedCopy* next = nullptr;
+
+    std::span<const std::byte> entries() const;
+    std::string_view symbols() const;
+    std::string_view name() const;
+    const void* image() const;  ///< PTX is NUL-ended
+};
+
+struct Answer {
+    std::uint32_t request = 0;
+    Buffer kernels;  ///< body of the KERNELS message
+    std::uint32_t kernel_count = 0;
+    ReceivedCopy* copies = nullptr;  ///< in the order they came; owned by whoever takes the answer
+};
+
+/// Sends the image (its bytes once a hash) and waits for the answer, at most the session's wait_ms and only while the
+/// egpu process lives. False where no kernel list came; the reason is counted in the segment.
+bool ask_about(const LoadedImage& image, Answer* answer);
+
+/// One entry of Answer::kernels; false at the end or where the rest makes no sense.
+struct NamedKernel {
+    std::uint32_t id = 0;
+    std::string_view name;
+};
+bool next_kernel(const Answer& answer, std::size_t* position, NamedKernel* kernel);
+
+/// Tells what became of a copy.
+void tell_result(std::uint32_t request, const egpu_message_copy_result& result);
+
+/// Tells which device there is (also in the segment's header). Once, in the observed context or with any current one.
+void tell_device(int device);
+
+/// Time that a thread of the application spent waiting for us.
+void count_wait(std::uint64_t nanoseconds);
+
+}  // namespace egpu::agent

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch calls that applications reach: choose, launch, book; once more with the original where the copy could
+// not be launched.
+#include "agent/driver/driver.hpp"
+#include "agent/hook/entry.hpp"
+#include "agent/swap/swap.hpp"
+
+using namespace egpu::agent;
+
+namespace {
+
+template <typename Launch>
+CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launch) {
+    if (Forwarded::nested())
+        return launch(asked);
+    const Choice choice = choose(asked, shape);
+    CUresult result;
+    {
+        const Forwarded forwarded;
+        result = launch(choice.function);
+    }
+    if (!book(choice, result))
+        return result;
+    const Forwarded forwarded;
+    const CUresult second = launch(asked);
+    original_took_over(choice, result, second);
+    book({asked, choice.kernel}, second);
+    return second;
+}
+
+unsigned int threads(unsigned int x, unsigned int y, unsigned int z) {
+    return x * y * z;
+}
+
+using LaunchKernel = decltype(&cuLaunchKernel);
+using LaunchKernelEx = decltype(&cuLaunchKernelEx);
+using LaunchCooperative = decltype(&cuLaunchCooperativeKernel);
+
+struct Grid {
+    unsigned int x, y, z;
+};
+
+CUresult launch_plain(LaunchKernel real, StreamForm form, CUfunction f, Grid grid, Grid block, unsigned int shared,
+                      CUstream stream, void** parameters, void** extra) {
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return swapped(f, {threads(block.x, block.y, block.z), stream, form}, [&](CUfunction function) {
+        return real(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters, extra);
+    });
+}
+
+CUresult launch_extended(LaunchKernelEx real, StreamForm form, const CUlaunchConfig* config, CUfunction f,
+                         void** parameters, void** extra) {
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (config == nullptr)
+        return real(config, f, parameters, extra);
+    const LaunchShape shape{threads(config->blockDimX, config->blockDimY, config->blockDimZ), config->hStream, form};
+    return swapped(f, shape, [&](CUfunction function) { return real(config, function, parameters, extra); });
+}
+
+CUresult launch_cooperative(LaunchCooperative real, StreamForm form, CUfunction f, Grid grid, Grid block,
+                            unsigned int shared, CUstream stream, void** parameters) {
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return swapped(f, {threads(block.x, block.y, block.z), stream, form}, [&](CUfunction function) {
+        return real(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters);
+    });
+}
+
+}  // namespace
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                        unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                        unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
+    return launch_plain(real_driver().cuLaunchKernel, StreamForm::legacy, f, {gridDimX, gridDimY, gridDimZ},
+                        {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, hStream, kernelParams, extra);
+}
+
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                             unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                             unsigned int sharedMemBytes, CUstream hStream, void** kernelParams, void** extra) {
+    return launch_plain(real_driver().cuLaunchKernel_ptsz, StreamForm::per_thread, f, {gridDimX, gridDimY, gridDimZ},
+                        {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, hStream, kernelParams, extra);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra) {
+    return launch_extended(real_driver().cuLaunchKernelEx, StreamForm::legacy, config, f, kernelParams, extra);
+}
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra) {
+    return launch_extended(real_driver().cuLaunchKernelEx_ptsz, StreamForm::per_thread, config, f, kernelParams, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                                   unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                                   unsigned int sharedMemBytes, CUstream hStream, void** kernelParams) {
+    return launch_cooperative(real_driver().cuLaunchCooperativeKernel, StreamForm::legacy, f,
+                              {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes,
+                              hStream, kernelParams);
+}
+
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+                                        unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+                                        unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+                                        void** kernelParams) {
+    return launch_cooperative(real_driver().cuLaunchCooperativeKernel_ptsz, StreamForm::per_thread, f,
+                              {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes,
+                              hStream, kernelParams);
+}
