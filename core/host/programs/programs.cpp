@@ -30,6 +30,16 @@ std::string bare_name(const std::string& path) {
     return name;
 }
 
+/// Debug information names files absolutely; people know them from where they stand.
+void shorten_file_names(ebpf::Object& object) {
+    std::error_code failed;
+    const std::string here = fs::current_path(failed).string() + "/";
+    for (auto& program : object.programs)
+        for (auto& line : program.lines)
+            if (!failed && line.file.starts_with(here))
+                line.file.erase(0, here.size());
+}
+
 Diagnostic unknown_kind(const std::string& what) {
     if (what.ends_with(".yaml") || what.ends_with(".so"))
         return error("EGPU-X022",
@@ -92,6 +102,7 @@ Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what)
     auto object = ebpf::read_object(*bytes, *path);
     if (!object)
         return object.errors();
+    shorten_file_names(*object);
     return std::shared_ptr<const ebpf::Object>(std::make_shared<ebpf::Object>(std::move(*object)));
 }
 
