@@ -5,6 +5,8 @@
 //   before:  .reg .b32 %r<4>;         after:  .reg .b32 %r<4>;
 //            $L1: add.u32 ...                 <addresses> <accumulators = 0> <programs>
 //                                             $L1: add.u32 ...
+#include <fmt/format.h>
+
 #include "inject/rewrite/writer.hpp"
 
 namespace egpu::inject {
@@ -35,8 +37,10 @@ Status rewrite_start(FunctionWriter& writer, const Firings& firings) {
             return probe.errors();
         text += *probe;
     }
+    if (!firings.empty())
+        writer.count_place();
     if (!text.empty())
-        writer.editor().insert_at(start_offset(writer.function()), text + "\t");
+        writer.editor().insert_at(start_offset(writer.function()), fmt::format("{}\t", inserted(text)));
     return ok();
 }
 

@@ -68,7 +68,7 @@ Status rewrite_exit(FunctionWriter& writer, const ptx::Instruction& instruction,
     if (text->empty())
         return ok();
     if (!instruction.guard) {
-        writer.editor().insert_before(instruction.range, *text + "\t");
+        writer.editor().insert_before(instruction.range, fmt::format("{}\t", inserted(*text)));
         return ok();
     }
     const std::string label = writer.new_label();
@@ -88,7 +88,7 @@ Status rewrite_end(FunctionWriter& writer, const Firings& firings) {
     if (!text)
         return text.errors();
     if (!text->empty())
-        writer.editor().insert_before(writer.function().body->close, "\n" + *text);
+        writer.editor().insert_before(writer.function().body->close, *text);
     return ok();
 }
 

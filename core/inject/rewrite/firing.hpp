@@ -37,7 +37,6 @@ struct Firing {
 struct Plan {
     std::vector<Firing> firings;  ///< by program, then in the order of the text
     std::vector<ProgramOutcome> outcomes;
-    std::uint32_t places = 0;
 };
 
 /// Finds the sites of every program, gives them numbers and specialises the programs for them.

@@ -11,7 +11,7 @@
 //            @%p1 st.f32 [%rd1+4], %f1;
 // The text stands behind a label of the instruction, so it runs on every way to it. The test is there only for generic
 // addresses whose space the function doesn't show (inject/match/spaces.hpp).
-#include <array>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -162,20 +162,22 @@ SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std:
     return binding;
 }
 
-Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firings& after) {
-    const Firing& any = before.empty() ? *after.front() : *before.front();
-    const auto& instruction = *any.site.instruction;
-    if (writer.inside_call_sequence(writer.index_of(instruction))) {
-        for (const Firings* list : {&before, &after})
-            for (const Firing* firing : *list)
-                writer.skip(*firing, "EGPU-P256", "between the arguments of a call and the call");
-        return ok();
-    }
+namespace {
+
+/// A place counts where at least one program stayed.
+void count_place(FunctionWriter& writer, const Firings& before, const Firings& after) {
+    const auto stays = [&](const Firing* firing) { return !writer.is_skipped(*firing); };
+    if (std::any_of(before.begin(), before.end(), stays) || std::any_of(after.begin(), after.end(), stays))
+        writer.count_place();
+}
+
+Status insert_before_and_after(FunctionWriter& writer, const ptx::Instruction& instruction, const Firings& before,
+                               const Firings& after) {
     auto text = text_of(writer, before, {}, {});
     if (!text)
         return text.errors();
     if (!text->empty())
-        writer.editor().insert_before(instruction.range, *text + "\t");
+        writer.editor().insert_before(instruction.range, fmt::format("{}\t", inserted(*text)));
     if (after.empty())
         return ok();
     const TimedLoad timed = time_load(writer, *after.front());
@@ -188,6 +190,21 @@ Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firin
     writer.editor().insert_after(instruction.range, timed.after + *text + "\t}");
     writer.count(timed.instructions);
     return ok();
+}
+
+}  // namespace
+
+Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firings& after) {
+    const auto& instruction = *(before.empty() ? after : before).front()->site.instruction;
+    if (writer.inside_call_sequence(writer.index_of(instruction))) {
+        for (const Firings* list : {&before, &after})
+            for (const Firing* firing : *list)
+                writer.skip(*firing, "EGPU-P256", "between the arguments of a call and the call, or its result");
+        return ok();
+    }
+    auto status = insert_before_and_after(writer, instruction, before, after);
+    count_place(writer, before, after);
+    return status;
 }
 
 }  // namespace egpu::inject

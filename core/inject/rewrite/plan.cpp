@@ -30,7 +30,6 @@ public:
                 if (auto status = add_site(program, site); !status)
                     return status.errors();
         }
-        plan_.places = static_cast<std::uint32_t>(numbers_.size());
         return std::move(plan_);
     }
 

@@ -55,6 +55,8 @@ Status write_function(FunctionWriter& writer, const FunctionFirings& firings) {
                 return status;
         }
     }
+    if (writer.function().is_entry && !firings.exit.empty())
+        writer.count_place();
     return rewrite_end(writer, firings.exit);
 }
 
@@ -71,7 +73,6 @@ Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor
     if (!plan)
         return plan.errors();
     result.outcomes = std::move(plan->outcomes);
-    result.sites = plan->places;
     const auto accumulators = choose_accumulators(request, *plan);
     result.accumulators = static_cast<std::uint32_t>(accumulators.size());
 

@@ -66,15 +66,19 @@ void FunctionWriter::mark_wgmma() {
     }
 }
 
+std::string_view inserted(std::string_view text) {
+    return text.starts_with('\t') ? text.substr(1) : text;
+}
+
 std::string FunctionWriter::new_label() {
     return fmt::format("$egpu_{}", context_.next_label++);
 }
 
-/// One note for each program and reason, with the number of sites in it.
 void FunctionWriter::skip(const Firing& firing, std::string_view code, std::string reason) {
+    if (!skipped_.insert({firing.program, firing.site.instruction}).second)
+        return;
     ProgramOutcome& outcome = result_.outcomes[firing.program];
-    if (outcome.sites > 0)
-        --outcome.sites;
+    --outcome.sites;
     Diagnostic note =
         error(code, fmt::format("'{}' is not counted: it stands {}", firing.site.instruction->opcode, reason));
     note.severity = Severity::warning;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -33,8 +34,10 @@ public:
 
     std::string new_label();
     void count(std::uint32_t instructions) { result_.instructions_added += instructions; }
-    /// The site doesn't count after all.
+    void count_place() { ++result_.sites; }
+    /// The site isn't the program's after all: a note instead, one for a program and an instruction.
     void skip(const Firing& firing, std::string_view code, std::string reason);
+    bool is_skipped(const Firing& firing) const { return skipped_.contains({firing.program, firing.site.instruction}); }
 
     /// The text of a firing with this binding; counted. Granularity, event and numbers are filled in.
     Result<std::string> emit(const Firing& firing, SiteBinding binding);
@@ -50,7 +53,11 @@ private:
     RewriteResult& result_;
     std::unordered_map<const ptx::Instruction*, std::size_t> index_of_;
     std::vector<bool> inside_call_, straight_only_;
+    std::set<std::pair<std::size_t, const ptx::Instruction*>> skipped_;
 };
+
+/// Statements as they are inserted behind the blanks that stand before a statement: without the first tab.
+std::string_view inserted(std::string_view text);
 
 /// Firings at one instruction, or at one function's entry or exit.
 using Firings = std::vector<const Firing*>;
