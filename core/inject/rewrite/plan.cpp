@@ -3,6 +3,7 @@
 // only in it.
 #include <fmt/format.h>
 
+#include "base/names.hpp"
 #include "inject/rewrite/firing.hpp"
 
 namespace egpu::inject {
@@ -22,6 +23,9 @@ public:
     Result<Plan> make() {
         for (std::size_t program = 0; program < request_.programs.size(); ++program) {
             const auto& point = request_.programs[program].program->point;
+            if (!point.kernel_pattern.empty() &&
+                !kernel_name_matches(point.kernel_pattern, request_.functions.front()->name))
+                continue;
             Matches matches = find_sites(*request_.module, request_.functions, point);
             plan_.outcomes[program].notes = std::move(matches.notes);
             reads_site_ = reads_field(program, "site");
