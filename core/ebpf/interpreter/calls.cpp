@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Helpers, as the reference engine does them. Per-SM maps have one copy here: what readers see after merging.
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "ebpf/interpreter/machine.hpp"
+
+namespace egpu::ebpf {
+namespace {
+
+constexpr std::uint64_t kNoExist = 1, kExist = 2;  // BPF_NOEXIST, BPF_EXIST; BPF_ANY is 0
+
+Diagnostic fault(std::string message) {
+    return error("EGPU-V090", std::move(message));
+}
+
+std::uint64_t negative(int code) {
+    return static_cast<std::uint64_t>(-std::int64_t{code});
+}
+
+}  // namespace
+
+Status Machine::call(std::uint32_t number) {
+    const Helper* known = helper(number);
+    if (known == nullptr) {
+        const auto name = linux_helper_name(number);
+        return fault(
+            fmt::format("call of helper {} ({}), which a GPU doesn't have", number, name.empty() ? "unknown" : name));
+    }
+    Status status = ok();
+    switch (known->id) {
+        case HelperId::map_lookup_elem:
+            status = lookup(false);
+            break;
+        case HelperId::map_lookup_or_init:
+            status = lookup(true);
+            break;
+        case HelperId::map_update_elem:
+            status = update();
+            break;
+        case HelperId::ktime_get_ns:
+        case HelperId::time_ns:
+            registers_[0] = execution_.time_ns;
+            break;
+        case HelperId::clock:
+            registers_[0] = execution_.clock;
+            break;
+        case HelperId::get_smp_processor_id: {
+            const auto* sm = field_named(ContextKind::kernel, "sm");
+            registers_[0] = 0;
+            if (sm != nullptr && execution_.context.size() >= sm->offset + sm->bytes)
+                std::memcpy(registers_.data(), execution_.context.data() + sm->offset, sm->bytes);
+            break;
+        }
+        case HelperId::value:
+            status = value();
+            break;
+        case HelperId::argument:
+            status = argument();
+            break;
+    }
+    // A helper may use them: what they held is lost (RFC 9669 section 2).
+    for (std::size_t i = 1; i <= 5; ++i)
+        registers_[i] = 0;
+    return status;
+}
+
+Result<std::uint32_t> Machine::map_of(std::uint64_t handle) const {
+    if (handle < kMapHandle || handle - kMapHandle >= object_.maps.size())
+        return fault(fmt::format("{:#x} is passed as a map, and is none", handle));
+    return static_cast<std::uint32_t>(handle - kMapHandle);
+}
+
+Result<ReferenceMap*> Machine::storage_of(std::uint32_t map) {
+    if (execution_.maps == nullptr || map >= execution_.maps->size())
+        return fault(fmt::format("map '{}' is used, and the execution has none", object_.maps[map].name));
+    return &(*execution_.maps)[map];
+}
+
+std::vector<std::byte>* Machine::element(std::uint32_t map, ReferenceMap& storage, const std::vector<std::byte>& key,
+                                         bool make) {
+    const MapDefinition& definition = object_.maps[map];
+    if (definition.is_array()) {
+        std::uint32_t index = 0;
+        std::memcpy(&index, key.data(), std::min(key.size(), sizeof index));
+        if (index >= definition.max_entries)
+            return nullptr;
+        make = true;
+    }
+    const auto found = storage.find(key);
+    if (found != storage.end()) {
+        found->second.resize(definition.value_bytes);
+        return &found->second;
+    }
+    if (!make || (!definition.is_array() && storage.size() >= definition.max_entries))
+        return nullptr;
+    return &storage.emplace(key, std::vector<std::byte>(definition.value_bytes)).first->second;
+}
+
+Status Machine::lookup(bool make) {
+    const auto map = map_of(registers_[1]);
+    if (!map)
+        return map.errors();
+    const auto storage = storage_of(*map);
+    const auto key = memory_.read(registers_[2], object_.maps[*map].key_bytes);
+    if (!storage || !key)
+        return !storage ? storage.errors() : key.errors();
+    auto* value = element(*map, **storage, *key, make);
+    registers_[0] =
+        value == nullptr ? 0 : memory_.address_of(fmt::format("a value of map '{}'", object_.maps[*map].name), *value);
+    return ok();
+}
+
+Status Machine::update() {
+    const auto map = map_of(registers_[1]);
+    if (!map)
+        return map.errors();
+    const MapDefinition& definition = object_.maps[*map];
+    const auto storage = storage_of(*map);
+    const auto key = memory_.read(registers_[2], definition.key_bytes);
+    const auto value = memory_.read(registers_[3], definition.value_bytes);
+    if (!storage || !key || !value)
+        return !storage ? storage.errors() : !key ? key.errors() : value.errors();
+    const auto flags = registers_[4];
+    const bool exists = element(*map, **storage, *key, false) != nullptr;
+    if (flags > kExist) {
+        registers_[0] = negative(EINVAL);
+    } else if (definition.is_array() && !exists) {
+        registers_[0] = negative(E2BIG);
+    } else if (flags == kNoExist && exists) {
+        registers_[0] = negative(EEXIST);
+    } else if (flags == kExist && !exists) {
+        registers_[0] = negative(ENOENT);
+    } else if (auto* place = element(*map, **storage, *key, true)) {
+        std::memcpy(place->data(), value->data(), value->size());
+        registers_[0] = 0;
+    } else {
+        registers_[0] = negative(E2BIG);
+    }
+    return ok();
+}
+
+Status Machine::value() {
+    if (registers_[1] != context_address_)
+        return fault("egpu_value needs the context");
+    const auto bytes = registers_[3];
+    if (bytes < 1 || bytes > 16)
+        return fault(fmt::format("egpu_value is asked for {} bytes, not 1 to 16", bytes));
+    if (bytes > execution_.value.size()) {
+        registers_[0] = negative(EINVAL);
+        return ok();
+    }
+    registers_[0] = 0;
+    return memory_.write(registers_[2], std::span(execution_.value).first(bytes));
+}
+
+Status Machine::argument() {
+    if (registers_[1] != context_address_)
+        return fault("egpu_arg needs the context");
+    const auto index = registers_[2];
+    if (index >= execution_.arguments.size())
+        return fault(fmt::format("egpu_arg is asked for parameter {} of {}", index, execution_.arguments.size()));
+    registers_[0] = execution_.arguments[index];
+    return ok();
+}
+
+Result<std::uint64_t> Machine::value_address(std::uint32_t map, std::int64_t offset) {
+    if (map == Object::kConstantsMap)
+        return constants_address_ + static_cast<std::uint64_t>(offset);
+    if (map >= object_.maps.size() || !object_.maps[map].is_array())
+        return fault(fmt::format("an address in map {} is loaded, which is no array", map));
+    const auto storage = storage_of(map);
+    if (!storage)
+        return storage.errors();
+    auto* value = element(map, **storage, std::vector<std::byte>(object_.maps[map].key_bytes), true);
+    if (value == nullptr)
+        return fault(fmt::format("map '{}' has no element", object_.maps[map].name));
+    return memory_.address_of(fmt::format("a value of map '{}'", object_.maps[map].name), *value) +
+           static_cast<std::uint64_t>(offset);
+}
+
+}  // namespace egpu::ebpf
