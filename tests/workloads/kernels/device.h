@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The little of CUDA's device language that the workloads need, on clang's own builtins: no CUDA Toolkit is asked for. */
+/* The little of CUDA's device language that the workloads need, on clang's own builtins: no CUDA Toolkit is asked for.
+ */
 #pragma once
 
 #define __global__ __attribute__((global))
@@ -8,8 +9,7 @@
 #define __constant__ __attribute__((constant))
 
 /* The thread's number in a one-dimensional grid. */
-#define GLOBAL_INDEX \
-    (__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x())
+#define GLOBAL_INDEX (__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x())
 #define THREAD_INDEX __nvvm_read_ptx_sreg_tid_x()
 #define BLOCK_INDEX __nvvm_read_ptx_sreg_ctaid_x()
 #define BLOCK_BARRIER() __nvvm_bar_sync(0)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same numbers read in two orders: what coalescing is about.
+// The same numbers read in two orders. Sequential: neighbouring threads read neighbouring elements.
 #include "device.h"
-
-// Neighbouring threads read neighbouring elements.
 __global__ void gather_sequential(const float* in, float* out, unsigned n) {
     const unsigned i = GLOBAL_INDEX;
-    if (i < n) out[i] = in[i];
+    if (i < n) {
+        out[i] = in[i];
+    }
 }
-
-// The lanes of a warp read elements n / 32 apart: each its own 32-byte sector.
+// Strided: the lanes of a warp read elements n / 32 apart, each its own 32-byte sector.
 __global__ void gather_strided(const float* in, float* out, unsigned n) {
     const unsigned i = GLOBAL_INDEX;
-    if (i < n) out[i] = in[(i % 32) * (n / 32) + i / 32];
+    if (i < n) {
+        out[i] = in[(i % 32) * (n / 32) + i / 32];
+    }
 }

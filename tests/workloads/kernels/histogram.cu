@@ -4,8 +4,8 @@
 
 constexpr unsigned kBins = 64;
 
-// A load of global memory and an atomic on shared memory for each of n elements; 64 stores and 64 loads of shared memory
-// and 64 atomics on global memory a block.
+// A load of global memory and an atomic on shared memory for each of n elements; 64 stores and 64 loads of shared
+// memory and 64 atomics on global memory a block.
 __global__ void histogram(const unsigned* in, unsigned* bins, unsigned n) {
     static __shared__ unsigned of_block[kBins];
     const unsigned i = GLOBAL_INDEX;
