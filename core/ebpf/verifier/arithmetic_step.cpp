@@ -21,13 +21,13 @@ Value moved_pointer(const Instruction& i, const Value& left, const Value& right)
         return Value::number(distance);
     }
     Value result = left.is_pointer() ? left : right;
-    const auto operation = static_cast<AluOperation>(operation_of(i));
+    const auto operation = static_cast<AluCode>(operation_of(i));
     result.scalar = compute(operation, Width::bits64, false, left.scalar, right.scalar);
     return result;
 }
 
 Scalar number_result(const Instruction& i, const Scalar& left, const Scalar& right) {
-    const auto operation = static_cast<AluOperation>(operation_of(i));
+    const auto operation = static_cast<AluCode>(operation_of(i));
     if (operation == kEnd) {
         const bool swap = class_of(i) == kClassAlu64 || uses_register(i);
         return byte_order(left, static_cast<unsigned>(i.immediate), swap);

@@ -18,9 +18,10 @@ void narrow_linked(State& state, const Scalar& narrowed) {
         return;
     state.for_each_value([&](Value& value) {
         if (value.is_scalar() && value.scalar.link == narrowed.link) {
-            const Variability variability = value.scalar.variability;
+            const Scalar before = value.scalar;
             value.scalar = narrowed;
-            value.scalar.variability = variability;
+            value.scalar.variability = before.variability;
+            value.scalar.depth = before.depth;
         }
     });
 }
@@ -34,9 +35,10 @@ void settle_null(State& state, std::uint32_t identity, bool is_null) {
             value.kind = Kind::map_value;
             return;
         }
-        const Variability variability = value.scalar.variability;
+        const Scalar before = value.scalar;
         value = Value::constant(0);
-        value.scalar.variability = variability;
+        value.scalar.variability = before.variability;
+        value.scalar.depth = before.depth;
     });
 }
 
@@ -45,7 +47,7 @@ bool is_null_constant(const Value& value) {
 }
 
 /// Pointers into one object compare as their offsets do; addresses don't wrap around, so the order is the signed one.
-JumpOperation on_offsets(JumpOperation operation) {
+JumpCode on_offsets(JumpCode operation) {
     switch (operation) {
         case kJgt:
             return kJsgt;
@@ -62,7 +64,7 @@ JumpOperation on_offsets(JumpOperation operation) {
 
 /// Whether a comparison of pointers can have an outcome; the state is narrowed by it.
 bool assume_pointers(State& state, const Instruction& i, const Value& left, const Value& right, bool outcome) {
-    const auto operation = static_cast<JumpOperation>(operation_of(i));
+    const auto operation = static_cast<JumpCode>(operation_of(i));
     const bool with_null = is_null_constant(left) || is_null_constant(right);
     if (with_null) {
         const Value& pointer = left.is_pointer() ? left : right;
@@ -81,7 +83,7 @@ bool assume_pointers(State& state, const Instruction& i, const Value& left, cons
 
 bool assume_numbers(State& state, const Instruction& i, const Value& left, const Value& right, bool outcome) {
     Scalar a = left.scalar, b = right.scalar;
-    if (!assume(static_cast<JumpOperation>(operation_of(i)), width_of(i), outcome, a, b))
+    if (!assume(static_cast<JumpCode>(operation_of(i)), width_of(i), outcome, a, b))
         return false;
     if (uses_register(i) && i.source == i.destination)
         return true;  // a comparison with itself tells nothing more
@@ -96,20 +98,6 @@ bool assume_numbers(State& state, const Instruction& i, const Value& left, const
 
 }  // namespace
 
-/// Until the sides meet again, what is written depends on the condition, too.
-void Walk::diverge(State& state, Variability variability) const {
-    if (variability == Variability::site)
-        return;
-    const std::uint32_t join = flow_.join[state.at];
-    auto& divergences = state.frame().divergences;
-    const auto known = std::find_if(divergences.begin(), divergences.end(),
-                                    [&](const Divergence& divergence) { return divergence.join == join; });
-    if (known == divergences.end())
-        divergences.push_back({join, variability});
-    else
-        known->variability = most_varying(known->variability, variability);
-}
-
 Verdict Walk::step_branch(State& state, Explored::Node node) {
     const Instruction& i = program_.instructions[state.at];
     if (auto refusal = check_readable(scene(state), i.destination))
@@ -121,7 +109,10 @@ Verdict Walk::step_branch(State& state, Explored::Node node) {
     const Value right = operand(state, i);
     if (auto refusal = check_comparison(scene(state), left, right))
         return refusal;
-    diverge(state, most_varying(left.scalar.variability, right.scalar.variability));
+    // Also where one side is impossible: another path decided that, and may have differed.
+    const Variability decided_by = most_varying(left.scalar.variability, right.scalar.variability);
+    if (decided_by != Variability::site)
+        state.diverge(flow_.join[state.at], decided_by);
     const bool pointers = left.is_pointer() || right.is_pointer();
     State taken = state;
     taken.came_from = state.at;

@@ -19,8 +19,8 @@ Variability result_variability(const Helper& called) {
 
 }  // namespace
 
-/// Checks what the arguments point to. `key`: how much the key's bytes vary.
-Verdict Walk::helper_memory(State& state, const Helper& called, Variability& key) {
+/// Checks what the arguments point to. `key`: variability and expression of the key's bytes.
+Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
     for (unsigned argument = 0; argument < called.arguments.size(); ++argument) {
         const MemoryAccess access = argument_access(scene(state), called, argument);
         if (access.bytes == 0)
@@ -39,13 +39,14 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Variability& key
                                                                       static_cast<std::int32_t>(span.end - span.first));
         content.variability = most_varying(content.variability, access.pointer.scalar.variability);
         if (called.arguments[argument] == ArgumentKind::map_key)
-            key = content.variability;
+            key = content;
         if (called.arguments[argument] == ArgumentKind::map_value)
             if (auto refusal = check_update_source(scene(state), state.get(1).map, content))
                 return refusal;
         if (access.kind == AccessKind::write) {
             Scalar written;
             written.variability = Variability::lane;
+            written.depth = state.depth();
             Stack& stack = state.frames[access.pointer.frame].stack;
             const auto first = static_cast<std::int32_t>(span.first);
             if (span.exact)
@@ -72,22 +73,33 @@ Value Walk::helper_result(State& state, const Helper& called, Variability key) {
     return result;
 }
 
+/// True where a key is static: the same for all that come here, and at each time that this path does.
+bool Walk::note_lookup(State& state, Scalar& key) {
+    for (const auto& [at, expression] : state.lookups)
+        if (at == state.at && expression != key.expression)
+            key.variability = most_varying(key.variability, Variability::warp);
+    if (key.variability == Variability::site) {
+        state.lookups.emplace_back(state.at, key.expression);
+        return true;
+    }
+    dynamic_lookups_.emplace(state.at, state.get(1).map);
+    return false;
+}
+
 Verdict Walk::step_helper(State& state, Explored::Node node) {
     const Helper* called = nullptr;
     if (auto refusal = check_helper(scene(state), called))
         return refusal;
-    Variability key = Variability::site;
+    Scalar key = Scalar::constant(0);
     if (auto refusal = helper_memory(state, *called, key))
         return refusal;
     const bool looks_up = called->returns == ReturnKind::map_value_or_null;
     // A lookup by a static key is an address in the end: it costs the one instruction already counted.
-    const bool is_static = looks_up && key == Variability::site;
-    if (looks_up && !is_static)
-        dynamic_lookups_.emplace(state.at, state.get(1).map);
+    const bool is_static = looks_up && note_lookup(state, key);
     const Cost cost{is_static || called->cost == 0 ? 0 : called->cost - 1, looks_up ? 1u : 0u, 0};
     if (auto refusal = pay(state, cost, node))
         return refusal;
-    const Value result = helper_result(state, *called, key);
+    const Value result = helper_result(state, *called, key.variability);
     clobber_arguments(state.frame());
     state.set(0, result);
     ++state.at;
@@ -117,6 +129,7 @@ Verdict Walk::step_exit(State& state, Explored::Node node, bool& ended) {
         ended = true;
         return std::nullopt;
     }
+    state.close_frame();
     const Value result = state.get(0);
     state.at = state.frame().return_to;
     state.frames.pop_back();

@@ -130,8 +130,8 @@ Verdict Walk::step_store(State& state) {
             return check_number(scene(state), stored, "stored in part, or at a place that isn't constant");
         if (!span.exact && stored.kind == Kind::partial_sum)
             return check_number(scene(state), stored, "stored at a place that isn't constant");
-        stored.scalar.variability =
-            std::max({stored.scalar.variability, access.pointer.scalar.variability, state.control()});
+        stored.scalar.variability = most_varying(stored.scalar.variability, access.pointer.scalar.variability);
+        stored.scalar.depth = state.depth();
         Stack& stack = state.frames[access.pointer.frame].stack;
         const auto first = static_cast<std::int32_t>(span.first);
         if (span.exact)

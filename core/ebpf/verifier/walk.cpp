@@ -77,8 +77,7 @@ Verdict Walk::follow(Pending path) {
 }
 
 Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
-    auto& divergences = state.frame().divergences;
-    std::erase_if(divergences, [&](const Divergence& divergence) { return divergence.join == state.at; });
+    state.close(state.at);
     if (node != Explored::kNone && !flow_.is_meeting[state.at])
         return std::nullopt;
     for (std::size_t i = 0; i + 1 < state.frames.size(); ++i)

@@ -51,13 +51,13 @@ private:
 
     // branch_step.cpp
     Verdict step_branch(State& state, Explored::Node node);
-    void diverge(State& state, Variability variability) const;
 
     // call_step.cpp
     Verdict step_helper(State& state, Explored::Node node);
     Verdict step_local_call(State& state);
     Verdict step_exit(State& state, Explored::Node node, bool& ended);
-    Verdict helper_memory(State& state, const Helper& called, Variability& key);
+    Verdict helper_memory(State& state, const Helper& called, Scalar& key);
+    bool note_lookup(State& state, Scalar& key);
     Value helper_result(State& state, const Helper& called, Variability key);
     Verdict check_total_stack(std::uint32_t& bytes) const;
 

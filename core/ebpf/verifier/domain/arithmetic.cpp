@@ -23,7 +23,7 @@ Unsigned divide_signed(Unsigned a, Unsigned b, bool modulo) {
 }
 
 template <typename Unsigned>
-Unsigned evaluate_word(AluOperation operation, bool is_signed, Unsigned a, Unsigned b) {
+Unsigned evaluate_word(AluCode operation, bool is_signed, Unsigned a, Unsigned b) {
     const unsigned amount = static_cast<unsigned>(b) & (kBits<Unsigned> - 1);
     switch (operation) {
         case kAdd:
@@ -123,7 +123,7 @@ Range<Unsigned> multiply_ranges(const Range<Unsigned>& a, const Range<Unsigned>&
 }
 
 template <typename Unsigned>
-Range<Unsigned> shift_ranges(AluOperation operation, const Range<Unsigned>& a, const Range<Unsigned>& b) {
+Range<Unsigned> shift_ranges(AluCode operation, const Range<Unsigned>& a, const Range<Unsigned>& b) {
     Range<Unsigned> result;
     if (b.high >= kBits<Unsigned>)
         return result;  // the amount is taken modulo the width: any
@@ -144,8 +144,7 @@ Range<Unsigned> shift_ranges(AluOperation operation, const Range<Unsigned>& a, c
 }
 
 template <typename Unsigned>
-Range<Unsigned> divide_ranges(AluOperation operation, bool is_signed, const Range<Unsigned>& a,
-                              const Range<Unsigned>& b) {
+Range<Unsigned> divide_ranges(AluCode operation, bool is_signed, const Range<Unsigned>& a, const Range<Unsigned>& b) {
     Range<Unsigned> result;
     if (is_signed)
         return result;
@@ -161,8 +160,7 @@ Range<Unsigned> divide_ranges(AluOperation operation, bool is_signed, const Rang
 }
 
 template <typename Unsigned>
-Range<Unsigned> compute_range(AluOperation operation, bool is_signed, const Range<Unsigned>& a,
-                              const Range<Unsigned>& b) {
+Range<Unsigned> compute_range(AluCode operation, bool is_signed, const Range<Unsigned>& a, const Range<Unsigned>& b) {
     Range<Unsigned> result;
     switch (operation) {
         case kAdd:
@@ -195,7 +193,7 @@ Range<Unsigned> compute_range(AluOperation operation, bool is_signed, const Rang
     return result;
 }
 
-Tristate compute_bits(AluOperation operation, Width width, const Tristate& a, const Tristate& b) {
+Tristate compute_bits(AluCode operation, Width width, const Tristate& a, const Tristate& b) {
     const unsigned bits = width == Width::bits64 ? 64 : 32;
     const unsigned amount = static_cast<unsigned>(b.value) & (bits - 1);
     switch (operation) {
@@ -235,19 +233,20 @@ Scalar settled(Scalar scalar) {
         return scalar;
     Scalar any;
     any.derive_from(scalar);
+    any.expression = scalar.expression;
     return any;
 }
 
 }  // namespace
 
-std::uint64_t evaluate(AluOperation operation, Width width, bool is_signed, std::uint64_t a, std::uint64_t b) {
+std::uint64_t evaluate(AluCode operation, Width width, bool is_signed, std::uint64_t a, std::uint64_t b) {
     if (width == Width::bits64)
         return evaluate_word<std::uint64_t>(operation, is_signed, a, b);
     return evaluate_word<std::uint32_t>(operation, is_signed, static_cast<std::uint32_t>(a),
                                         static_cast<std::uint32_t>(b));
 }
 
-Scalar compute(AluOperation operation, Width width, bool is_signed, const Scalar& a, const Scalar& b) {
+Scalar compute(AluCode operation, Width width, bool is_signed, const Scalar& a, const Scalar& b) {
     Scalar result;
     const bool unary = operation == kNeg;
     if (a.is_constant() && (unary || b.is_constant())) {
@@ -267,6 +266,8 @@ Scalar compute(AluOperation operation, Width width, bool is_signed, const Scalar
     result.derive_from(a);
     if (!unary)
         result.derive_from(b);
+    if (!result.is_constant())
+        result.expression = combine(operation + (width == Width::bits64 ? 0x100u : 0x200u), a.expression, b.expression);
     return settled(result);
 }
 
@@ -276,6 +277,7 @@ Scalar low_word(const Scalar& a) {
     result.wide = Range<std::uint64_t>::between(0, std::numeric_limits<std::uint32_t>::max());
     result.narrow = a.narrow;
     result.derive_from(a);
+    result.expression = combine(0x300, a.expression, 0);
     return settled(result);
 }
 
@@ -294,6 +296,8 @@ Scalar sign_extend(const Scalar& a, unsigned bits, Width width) {
     else if (a.wide.high < static_cast<std::uint64_t>(limit))
         result.wide = a.wide;  // no sign bit: unchanged
     result.derive_from(a);
+    if (!a.is_constant())
+        result.expression = combine(0x400 + bits, a.expression, 0);
     result = settled(result);
     return width == Width::bits64 ? result : low_word(result);
 }
@@ -315,6 +319,8 @@ Scalar byte_order(const Scalar& a, unsigned bits, bool swap) {
     }
     result.derive_from(a);
     result.link = 0;
+    if (!a.is_constant())
+        result.expression = combine((swap ? 0x600u : 0x500u) + bits, a.expression, 0);
     return settled(result);
 }
 

@@ -10,16 +10,16 @@
 namespace egpu::ebpf {
 
 /// Operation codes as isa names them: kAdd to kEnd, and kJeq to kJsle.
-using AluOperation = std::uint8_t;
-using JumpOperation = std::uint8_t;
+using AluCode = std::uint8_t;
+using JumpCode = std::uint8_t;
 
 enum class Width : std::uint8_t { bits32, bits64 };
 
 /// The result for two numbers. `is_signed`: the signed division and modulo of ISA v4.
-std::uint64_t evaluate(AluOperation operation, Width width, bool is_signed, std::uint64_t a, std::uint64_t b);
+std::uint64_t evaluate(AluCode operation, Width width, bool is_signed, std::uint64_t a, std::uint64_t b);
 
 /// Every result that two numbers out of `a` and `b` can have (negation takes `b` as 0 and `a` as its operand).
-Scalar compute(AluOperation operation, Width width, bool is_signed, const Scalar& a, const Scalar& b);
+Scalar compute(AluCode operation, Width width, bool is_signed, const Scalar& a, const Scalar& b);
 
 /// The low `bits` (8, 16, 32) of a number, sign-extended; with Width::bits32 the upper half becomes zero.
 Scalar sign_extend(const Scalar& a, unsigned bits, Width width);

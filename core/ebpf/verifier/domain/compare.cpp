@@ -9,7 +9,7 @@ namespace egpu::ebpf {
 namespace {
 
 template <typename Unsigned>
-bool evaluate_word(JumpOperation comparison, Unsigned a, Unsigned b) {
+bool evaluate_word(JumpCode comparison, Unsigned a, Unsigned b) {
     const auto signed_a = static_cast<std::make_signed_t<Unsigned>>(a);
     const auto signed_b = static_cast<std::make_signed_t<Unsigned>>(b);
     switch (comparison) {
@@ -40,7 +40,7 @@ bool evaluate_word(JumpOperation comparison, Unsigned a, Unsigned b) {
     }
 }
 
-JumpOperation opposite(JumpOperation comparison) {
+JumpCode opposite(JumpCode comparison) {
     switch (comparison) {
         case kJeq:
             return kJne;
@@ -98,7 +98,7 @@ void exclude(Range<Unsigned>& range, Unsigned number) {
 }
 
 template <typename Unsigned>
-bool assume_ranges(JumpOperation comparison, Range<Unsigned>& a, Range<Unsigned>& b) {
+bool assume_ranges(JumpCode comparison, Range<Unsigned>& a, Range<Unsigned>& b) {
     switch (comparison) {
         case kJeq: {
             a.low = b.low = std::max(a.low, b.low);
@@ -169,18 +169,18 @@ bool assume_any_bit(Width width, bool outcome, Scalar& a, const Scalar& b) {
 
 }  // namespace
 
-bool evaluate(JumpOperation comparison, Width width, std::uint64_t a, std::uint64_t b) {
+bool evaluate(JumpCode comparison, Width width, std::uint64_t a, std::uint64_t b) {
     if (width == Width::bits64)
         return evaluate_word<std::uint64_t>(comparison, a, b);
     return evaluate_word<std::uint32_t>(comparison, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
 }
 
-bool assume(JumpOperation comparison, Width width, bool outcome, Scalar& a, Scalar& b) {
+bool assume(JumpCode comparison, Width width, bool outcome, Scalar& a, Scalar& b) {
     if (comparison == kJset) {
         if (!assume_any_bit(width, outcome, a, b))
             return false;
     } else {
-        const JumpOperation held = outcome ? comparison : opposite(comparison);
+        const JumpCode held = outcome ? comparison : opposite(comparison);
         if (width == Width::bits64 ? !assume_ranges(held, a.wide, b.wide) : !assume_ranges(held, a.narrow, b.narrow))
             return false;
         if (held == kJeq && !assume_equal_bits(width, a, b))

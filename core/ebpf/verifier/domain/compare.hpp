@@ -9,9 +9,9 @@
 
 namespace egpu::ebpf {
 
-bool evaluate(JumpOperation comparison, Width width, std::uint64_t a, std::uint64_t b);
+bool evaluate(JumpCode comparison, Width width, std::uint64_t a, std::uint64_t b);
 
 /// Narrows both operands to the pairs for which the comparison has this outcome; false where there is none.
-[[nodiscard]] bool assume(JumpOperation comparison, Width width, bool outcome, Scalar& a, Scalar& b);
+[[nodiscard]] bool assume(JumpCode comparison, Width width, bool outcome, Scalar& a, Scalar& b);
 
 }  // namespace egpu::ebpf

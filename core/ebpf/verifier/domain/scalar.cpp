@@ -43,6 +43,7 @@ void tighten_across(Range<std::uint64_t>& wide, Range<std::uint32_t>& narrow) {
 Scalar Scalar::constant(std::uint64_t number) {
     Scalar scalar;
     scalar.bits = Tristate::constant(number);
+    scalar.expression = combine(0, number, 0);
     scalar.wide = Range<std::uint64_t>::constant(number);
     scalar.narrow = Range<std::uint32_t>::constant(static_cast<std::uint32_t>(number));
     return scalar;
@@ -95,6 +96,18 @@ void Scalar::derive_from(const Scalar& operand) {
     variability = most_varying(variability, operand.variability);
     application_address = application_address || operand.application_address;
     loaded_from |= operand.loaded_from;
+}
+
+std::uint64_t combine(std::uint64_t operation, std::uint64_t a, std::uint64_t b) {
+    // The finaliser of splitmix64, over each part in turn.
+    std::uint64_t hash = 0;
+    for (const std::uint64_t part : {operation, a, b}) {
+        hash = (hash ^ part) + 0x9e3779b97f4a7c15u;
+        hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
+        hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
+        hash ^= hash >> 31;
+    }
+    return hash;
 }
 
 std::string to_text(const Scalar& scalar) {

@@ -48,6 +48,8 @@ struct Scalar {
     bool application_address = false;  ///< made from an address or a pointer of the application
     std::uint64_t loaded_from = 0;     ///< bit m: made from a value of map m (63: of map 63 or above)
     std::uint32_t link = 0;            ///< registers with one link (not 0) hold the same number
+    std::uint32_t depth = 0;           ///< how many branches of State::divergences were open when it was written
+    std::uint64_t expression = 0;      ///< of numbers known at the site: equal where they are computed in the same way
 
     static Scalar constant(std::uint64_t number);
     static Scalar between(std::uint64_t low, std::uint64_t high);
@@ -73,6 +75,9 @@ struct Scalar {
 inline std::uint64_t map_bit(std::uint32_t map) {
     return std::uint64_t{1} << (map < 63 ? map : 63);
 }
+
+/// The expression of an operation on others.
+std::uint64_t combine(std::uint64_t operation, std::uint64_t a, std::uint64_t b);
 
 inline Variability most_varying(Variability a, Variability b) {
     return a < b ? b : a;

@@ -15,6 +15,10 @@ Scalar part_of(const Scalar& number, std::int32_t from, std::int32_t bytes) {
         part = Scalar::constant(bytes >= 8 ? shifted : shifted & ((std::uint64_t{1} << (8 * bytes)) - 1));
     }
     part.derive_from(number);
+    part.depth = number.depth;
+    if (!part.is_constant())
+        part.expression =
+            combine(0x800 + static_cast<std::uint64_t>(from), number.expression, static_cast<std::uint64_t>(bytes));
     return part;
 }
 
@@ -83,6 +87,8 @@ void Stack::write_somewhere(std::int32_t offset, std::int32_t bytes, const Scala
         Scalar any = Scalar::of_bytes(static_cast<std::uint32_t>(piece.bytes));
         any.derive_from(piece.value.scalar);
         any.derive_from(number);
+        any.depth = std::max(piece.value.scalar.depth, number.depth);
+        any.expression = combine(0x900, piece.value.scalar.expression, number.expression);
         piece.value = Value::number(any);
     }
 }
@@ -104,8 +110,11 @@ std::optional<StackFault> Stack::first_fault(std::int32_t offset, std::int32_t b
 
 Scalar Stack::joined(std::int32_t offset, std::int32_t bytes) const {
     Scalar all;
-    for (const Piece& piece : within(pieces_, offset, offset + bytes))
+    for (const Piece& piece : within(pieces_, offset, offset + bytes)) {
         all.derive_from(piece.value.scalar);
+        all.expression =
+            combine(all.expression, piece.value.scalar.expression, static_cast<std::uint64_t>(piece.offset - offset));
+    }
     return all;
 }
 
@@ -128,7 +137,10 @@ std::optional<Value> Stack::read(std::int32_t offset, std::int32_t bytes, StackF
         return std::nullopt;
     }
     Scalar number = constant ? Scalar::constant(assembled) : Scalar::of_bytes(static_cast<std::uint32_t>(bytes));
-    number.derive_from(joined(offset, bytes));
+    const Scalar all = joined(offset, bytes);
+    number.derive_from(all);
+    if (!constant)
+        number.expression = all.expression;
     return Value::number(number);
 }
 
@@ -140,6 +152,7 @@ void Stack::fill(std::int32_t offset, std::int32_t bytes, const Scalar& provenan
         const std::int32_t size = std::min<std::int32_t>(8, bytes - done);
         Scalar any = Scalar::of_bytes(static_cast<std::uint32_t>(size));
         any.derive_from(provenance);
+        any.depth = provenance.depth;
         filled.push_back({offset + done, size, Value::number(any)});
         done += size;
     }

@@ -36,7 +36,7 @@ public:
     std::optional<Value> read(std::int32_t offset, std::int32_t bytes, StackFault& fault) const;
     /// The first byte of a range that holds no number; nullopt where all do.
     std::optional<StackFault> first_fault(std::int32_t offset, std::int32_t bytes) const;
-    /// Variability and provenance of all numbers in a range, joined; nothing is said of their value.
+    /// Variability, provenance and expression of all numbers in a range, joined; nothing is said of their value.
     Scalar joined(std::int32_t offset, std::int32_t bytes) const;
     /// Declares a range initialised with unknown bytes.
     void fill(std::int32_t offset, std::int32_t bytes, const Scalar& provenance);

@@ -38,7 +38,8 @@ bool covers(const Value& wider, const Value& narrower, Renamings& names) {
         return false;
     const Scalar& a = wider.scalar;
     const Scalar& b = narrower.scalar;
-    if (!a.contains_numbers(b) || a.variability < b.variability || (b.loaded_from & ~a.loaded_from) != 0)
+    if (!a.contains_numbers(b) || a.variability < b.variability || a.depth < b.depth ||
+        (b.loaded_from & ~a.loaded_from) != 0)
         return false;
     if (b.application_address && !a.application_address)
         return false;
@@ -59,17 +60,19 @@ bool covers(const Stack& wider, const Stack& narrower, Renamings& names) {
     return true;
 }
 
+/// The same branches are open, or none in the narrower state: a value's depth then means no more there.
+bool covers(const std::vector<Divergence>& wider, const std::vector<Divergence>& narrower) {
+    if (narrower.empty())
+        return true;
+    return std::equal(wider.begin(), wider.end(), narrower.begin(), narrower.end(),
+                      [](const Divergence& a, const Divergence& b) {
+                          return a.join == b.join && a.frame == b.frame && a.variability >= b.variability;
+                      });
+}
+
 bool covers(const Frame& wider, const Frame& narrower, Renamings& names) {
     if (wider.function != narrower.function || wider.return_to != narrower.return_to)
         return false;
-    for (const Divergence& divergence : narrower.divergences) {
-        const bool found =
-            std::any_of(wider.divergences.begin(), wider.divergences.end(), [&](const Divergence& other) {
-                return other.join == divergence.join && other.variability >= divergence.variability;
-            });
-        if (!found)
-            return false;
-    }
     for (std::size_t i = 0; i < wider.registers.size(); ++i)
         if (!covers(wider.registers[i], narrower.registers[i], names))
             return false;
@@ -103,16 +106,43 @@ Value State::get(unsigned index) const {
 
 void State::set(unsigned index, const Value& value) {
     Value written = value;
-    written.scalar.variability = most_varying(written.scalar.variability, control());
+    written.scalar.depth = depth();
     frame().registers[index] = written;
 }
 
-Variability State::control() const {
-    Variability most = Variability::site;
-    for (const Frame& frame : frames)
-        for (const Divergence& divergence : frame.divergences)
-            most = most_varying(most, divergence.variability);
-    return most;
+void State::diverge(std::uint32_t join, Variability variability) {
+    const auto frame_index = static_cast<std::uint32_t>(frames.size() - 1);
+    for (Divergence& open : divergences) {
+        if (open.join != join || open.frame != frame_index)
+            continue;
+        open.variability = most_varying(open.variability, variability);
+        return;
+    }
+    divergences.push_back({join, frame_index, variability});
+}
+
+/// What was written while a branch was open now depends on it.
+void State::close_at(std::size_t index) {
+    const Variability variability = divergences[index].variability;
+    for_each_value([&](Value& value) {
+        if (value.scalar.depth <= index)
+            return;
+        value.scalar.variability = most_varying(value.scalar.variability, variability);
+        --value.scalar.depth;
+    });
+    divergences.erase(divergences.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void State::close(std::uint32_t join) {
+    for (std::size_t i = divergences.size(); i-- > 0;)
+        if (divergences[i].join == join && divergences[i].frame + 1 == frames.size())
+            close_at(i);
+}
+
+void State::close_frame() {
+    for (std::size_t i = divergences.size(); i-- > 0;)
+        if (divergences[i].frame + 1 == frames.size())
+            close_at(i);
 }
 
 void State::forget_dead(std::size_t frame, std::uint16_t live_registers) {
@@ -134,7 +164,8 @@ void State::drop_single_links() {
 }
 
 bool covers(const State& wider, const State& narrower) {
-    if (wider.at != narrower.at || wider.frames.size() != narrower.frames.size())
+    if (wider.at != narrower.at || wider.frames.size() != narrower.frames.size() ||
+        !covers(wider.divergences, narrower.divergences))
         return false;
     Renamings names;
     for (std::size_t i = 0; i < wider.frames.size(); ++i)

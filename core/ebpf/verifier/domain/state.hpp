@@ -13,11 +13,13 @@ namespace egpu::ebpf {
 
 inline constexpr std::size_t kFrameLimit = 8;
 
-/// A branch whose two sides meet again at `join`, decided by something that may differ between lanes or launches.
+/// An open branch: its sides meet again at `join` of frame `frame`, and what decided it may differ between lanes or
+/// launches. A value written in between depends on it from there on (while the branch is open, it doesn't: whoever
+/// comes here has taken it).
 struct Divergence {
     std::uint32_t join = 0;
+    std::uint32_t frame = 0;
     Variability variability = Variability::site;
-    bool operator==(const Divergence&) const = default;
 };
 
 struct Frame {
@@ -25,7 +27,6 @@ struct Frame {
     Stack stack;
     std::uint32_t function = 0;  ///< its first instruction
     std::uint32_t return_to = 0;
-    std::vector<Divergence> divergences;
 };
 
 /// Worst case so far, or from here on.
@@ -44,6 +45,9 @@ struct State {
     std::uint32_t came_from = 0;  ///< the branch at which this path left another
     std::vector<Frame> frames;
     Cost cost;
+    std::vector<Divergence> divergences;  ///< innermost last
+    /// Lookups passed on this path with their keys' expressions: another key at the same place isn't static.
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> lookups;
     std::uint32_t next_identity = 1;  ///< of lookups
     std::uint32_t next_link = 1;      ///< of registers that hold the same number
 
@@ -61,12 +65,20 @@ struct State {
                 visit(piece.value);
         }
     }
-    /// The variability under which the present instruction runs.
-    Variability control() const;
+    std::uint32_t depth() const { return static_cast<std::uint32_t>(divergences.size()); }
+    /// Opens a branch, or raises one that meets at the same place.
+    void diverge(std::uint32_t join, Variability variability);
+    /// Closes the branches of the present frame that meet at an instruction.
+    void close(std::uint32_t join);
+    /// Closes all branches of the present frame.
+    void close_frame();
     /// Registers of a frame that can't be read any more become uninitialised: equal states then look equal.
     void forget_dead(std::size_t frame, std::uint16_t live_registers);
     /// Links that only one value still has go.
     void drop_single_links();
+
+private:
+    void close_at(std::size_t index);
 };
 
 /// Every run from `narrower` is a run from `wider`: what was shown for `wider` holds.

@@ -85,6 +85,7 @@ Scalar context_number(const ContextField& field) {
         if (bound.name == field.name)
             number = Scalar::between(bound.low, bound.high);
     number.variability = field.variability;
+    number.expression = combine(0x700, field.offset, field.bytes);
     number.application_address = field.name == "address";
     return number;
 }
