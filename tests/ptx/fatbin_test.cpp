@@ -192,6 +192,23 @@ TEST(Choice, SpecificTargetsRunWhereTheyMay) {
     EXPECT_EQ(choose(image, 89).ptx->architecture, 80U);
 }
 
+TEST(Choice, PrefersThePtxThatTheRunningCodeWasCompiledFrom) {
+    Image image;
+    CubinMember& cubin = image.cubins.emplace_back();
+    cubin.architecture = 90;
+    cubin.virtual_architecture = 80;
+    for (const std::uint32_t architecture : {70U, 80U, 90U})
+        image.ptx.emplace_back().architecture = architecture;
+    EXPECT_EQ(choose(image, 90).ptx->architecture, 80U);
+    EXPECT_EQ(choose(image, 100).ptx->architecture, 90U);
+    cubin.virtual_architecture = 90;
+    image.ptx.emplace_back().architecture = 90;
+    image.ptx.back().suffix = 'a';
+    EXPECT_EQ(choose(image, 90).ptx->suffix, 0);
+    cubin.suffix = 'a';
+    EXPECT_EQ(choose(image, 90).ptx->suffix, 'a');
+}
+
 TEST(Choice, TheHighestMinorNotAboveWins) {
     Image image;
     for (const std::uint32_t architecture : {80U, 86U, 89U, 90U}) {

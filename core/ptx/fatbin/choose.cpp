@@ -37,6 +37,18 @@ bool better(const T& candidate, const T* best) {
     return specificity(candidate.suffix) > specificity(best->suffix);
 }
 
+/// How well a PTX fits the cubin that runs: 2 it is its source, 1 another target of the same architecture.
+int fit(const PtxMember& ptx, const CubinMember* cubin) {
+    if (cubin == nullptr || ptx.architecture != cubin->virtual_architecture)
+        return 0;
+    return ptx.suffix == cubin->suffix ? 2 : 1;
+}
+
+bool better_source(const PtxMember& candidate, const Choice& choice) {
+    const int gain = choice.ptx == nullptr ? 1 : fit(candidate, choice.cubin) - fit(*choice.ptx, choice.cubin);
+    return gain > 0 || (gain == 0 && better(candidate, choice.ptx));
+}
+
 }  // namespace
 
 Choice choose(const Image& image, std::uint32_t architecture) {
@@ -45,7 +57,7 @@ Choice choose(const Image& image, std::uint32_t architecture) {
         if (cubin_runs(cubin, architecture) && better(cubin, choice.cubin))
             choice.cubin = &cubin;
     for (const PtxMember& ptx : image.ptx)
-        if (ptx_runs(ptx, architecture) && better(ptx, choice.ptx))
+        if (ptx_runs(ptx, architecture) && better_source(ptx, choice))
             choice.ptx = &ptx;
     return choice;
 }

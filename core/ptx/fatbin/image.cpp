@@ -2,7 +2,7 @@
 // Which kind of image some bytes or a file hold.
 #include "ptx/fatbin/image.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "base/files.hpp"
 #include "ptx/fatbin/container.hpp"
@@ -118,17 +118,6 @@ Result<std::vector<Image>> read_host_file(Bytes bytes) {
     return images;
 }
 
-Result<std::vector<Image>> read_file_bytes(Bytes bytes) {
-    if (is_elf(bytes) && !is_cubin(bytes))
-        return read_host_file(bytes);
-    auto image = read_image(bytes);
-    if (!image)
-        return image.errors();
-    std::vector<Image> images;
-    images.push_back(std::move(*image));
-    return images;
-}
-
 }  // namespace
 
 ImageKind image_kind(std::span<const std::byte> bytes) {
@@ -144,11 +133,22 @@ Result<Image> read_image(std::span<const std::byte> bytes) {
     return read_with_budget(bytes, budget);
 }
 
+Result<std::vector<Image>> read_images(std::span<const std::byte> file) {
+    if (is_elf(file) && !is_cubin(file))
+        return read_host_file(file);
+    auto image = read_image(file);
+    if (!image)
+        return image.errors();
+    std::vector<Image> images;
+    images.push_back(std::move(*image));
+    return images;
+}
+
 Result<std::vector<Image>> read_images_of_file(const std::string& path) {
     const auto bytes = read_file(path);
     if (!bytes)
         return bytes.errors();
-    auto images = read_file_bytes(*bytes);
+    auto images = read_images(*bytes);
     if (images)
         return images;
     std::vector<Diagnostic> errors = images.errors();

@@ -65,14 +65,17 @@ Result<Image> read_image(std::span<const std::byte> bytes);
 /// containers left out), or the file itself where it is a fatbinary, a cubin or PTX text. An ELF file without GPU code
 /// gives none.
 Result<std::vector<Image>> read_images_of_file(const std::string& path);
+/// The same for the bytes of such a file.
+Result<std::vector<Image>> read_images(std::span<const std::byte> file);
 
 /// What the driver would run on a device of this architecture, by its own preference: the cubin of the same major
 /// version with the highest minor not above; else the PTX with the highest architecture not above. Code for an 'a'
 /// target runs on that architecture only, code for an 'f' target on its major version only.
 struct Choice {
     const CubinMember* cubin = nullptr;
-    const PtxMember* ptx =
-        nullptr;  ///< the PTX that would be used for a copy (highest not above), may stand beside a cubin
+    /// The PTX that a copy would be made from, may stand beside a cubin: the one that the cubin was compiled from (by
+    /// architecture, then by suffix) where the image has it, else the highest not above the device.
+    const PtxMember* ptx = nullptr;
 };
 Choice choose(const Image& image, std::uint32_t architecture);
 

@@ -117,6 +117,22 @@ Directive parse_loc(Cursor& cursor, SourceLine& line) {
     return finish(cursor, name, begin, {});
 }
 
+std::vector<Directive> parse_function_attributes(Cursor& cursor) {
+    std::vector<Directive> directives;
+    while (cursor.at_dot_word(".attribute")) {
+        const std::uint32_t begin = cursor.begin();
+        cursor.take();
+        cursor.expect('(', "behind .attribute");
+        for (std::size_t open = 1; open > 0 && !cursor.at_end();) {
+            open += cursor.at('(') ? 1U : 0U;
+            open -= cursor.at(')') ? 1U : 0U;
+            cursor.take();
+        }
+        directives.push_back(finish(cursor, ".attribute", begin, {}));
+    }
+    return directives;
+}
+
 std::vector<Directive> parse_function_directives(Cursor& cursor) {
     std::vector<Directive> directives;
     while (cursor.at(TokenKind::dot_word)) {

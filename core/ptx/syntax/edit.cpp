@@ -2,6 +2,7 @@
 #include "ptx/syntax/edit.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace egpu::ptx {
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <charconv>
+#include <tuple>
 
 namespace egpu::ptx {
 namespace {

@@ -134,7 +134,7 @@ private:
         Function function;
         function.linkage = linkage;
         function.is_entry = cursor_.text(cursor_.take()) == ".entry";
-        function.directives = parse_function_directives(cursor_);  // .attribute(.unified(...)) stands before the name
+        function.directives = parse_function_attributes(cursor_);
         if (cursor_.at('('))
             function.returns = parse_parameters(cursor_);
         if (!cursor_.at(TokenKind::word))

@@ -15,6 +15,9 @@ Directive parse_directive(Cursor& cursor, std::uint32_t begin, std::string_view 
 /// `.loc 1 20 3 [, function_name ..., inlined_at ...]` at the cursor.
 Directive parse_loc(Cursor& cursor, SourceLine& line);
 
+/// `.attribute(.unified(19, 95))` between .func and the function's name.
+std::vector<Directive> parse_function_attributes(Cursor& cursor);
+
 /// The directives between a function's parameters and its body.
 std::vector<Directive> parse_function_directives(Cursor& cursor);
 
