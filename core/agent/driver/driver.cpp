@@ -9,11 +9,8 @@ namespace egpu::agent {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
-// Exported by the stand-in driver of the simulated GPU, by no real one.
-constexpr const char* kSimulatedMark = "egpu_simulated_gpu";
 
 constinit Driver table;
-constinit bool simulated = false;
 constinit int ready = 0;
 constinit pthread_mutex_t filling = PTHREAD_MUTEX_INITIALIZER;
 thread_local int depth = 0;
@@ -29,7 +26,6 @@ void fill_all(SymbolLookup lookup, void* library) {
 #include "agent/driver/functions.inc"
 #undef EGPU_WRAPPED
 #undef EGPU_USED
-    simulated = lookup(library, kSimulatedMark) != nullptr;
     dlerror();  // a symbol that this driver lacks is no news to the application
 }
 
@@ -37,10 +33,6 @@ void fill_all(SymbolLookup lookup, void* library) {
 
 const Driver& driver() {
     return table;
-}
-
-bool is_simulated() {
-    return simulated;
 }
 
 bool driver_ready(SymbolLookup lookup, bool load) {

@@ -24,9 +24,6 @@ using SymbolLookup = void* (*)(void* library, const char* name);
 /// is none. `lookup` is the real dlsym. Any thread, any number of times.
 bool driver_ready(SymbolLookup lookup, bool load);
 
-/// True where the stand-in driver of the simulated GPU answers.
-bool is_simulated();
-
 /// Errors after which a context is lost (CUDA driver API, cudaError_enum: "the context cannot be used").
 bool is_sticky(CUresult error);
 

@@ -20,6 +20,7 @@ using segment::MessageReceiver;
 using segment::MessageSender;
 using segment::Patience;
 
+constexpr const char* kSimulatedDevice = "egpu simulated GPU";  // gpu/simulated/libcuda/devices.cpp
 constexpr std::uint32_t kStall = 1000;  // ms without progress inside a message before the host counts as hung
 constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint32_t kMostEntries = 1u << 16;  // words of egpu_table: 64 KiB of constants hold 8,192
@@ -252,7 +253,7 @@ void tell_device(int device) {
     message.compute_capability = static_cast<std::uint32_t>(major * 10 + minor);
     message.sm_count = static_cast<std::uint32_t>(processors);
     message.driver_version = static_cast<std::uint32_t>(version);
-    message.simulated = is_simulated() ? 1 : 0;
+    message.simulated = std::strcmp(message.name, kSimulatedDevice) == 0 ? 1 : 0;
     egpu_segment_header& header = view().header();
     header.compute_capability = message.compute_capability;
     header.device_attribute_sm_count = message.sm_count;

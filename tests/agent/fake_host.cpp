@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fake_host.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "segment/access/shared.hpp"
+
+namespace egpu::test {
+
+namespace {
+
+using segment::ChannelState;
+using segment::Patience;
+
+constexpr Patience kPatient{2000, nullptr, nullptr};
+
+void append(std::vector<std::byte>& body, const void* data, std::size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(data);
+    body.insert(body.end(), from, from + bytes);
+    body.resize((body.size() + 7) & ~std::size_t{7});
+}
+
+segment::SegmentRequest request_for(const HostOptions& options) {
+    segment::SegmentRequest request;
+    request.maps = {{"test/map", 4, 8, 16, 2, false}};
+    request.kernel_capacity = 16;
+    request.ring_bytes = 4096;  // smaller than what is sent through it
+    request.wait_ms = options.wait_ms;
+    request.gpu_memory_limit = options.gpu_memory_limit;
+    return request;
+}
+
+}  // namespace
+
+FakeHost::FakeHost(const HostOptions& options) : options_(options) {
+    auto created = segment::OwnedSegment::create(request_for(options));
+    if (!created)
+        throw std::runtime_error(created.error().message);
+    segment_ = std::make_unique<segment::OwnedSegment>(std::move(*created));
+    const std::uint32_t key = 1;
+    segment_->publish_key(0, std::as_bytes(std::span(&key, 1)));
+    receiver_ = segment::MessageReceiver(view().to_host());
+    sender_ = segment::MessageSender(view().to_agent());
+    thread_ = std::thread([this] { serve(); });
+}
+
+FakeHost::~FakeHost() {
+    stop();
+}
+
+void FakeHost::stop() {
+    stop_ = true;
+    if (thread_.joinable())
+        thread_.join();
+}
+
+std::uint64_t FakeHost::counted() const {
+    maps::Snapshot snapshot;
+    std::uint64_t value = 0;
+    if (segment::copy_snapshot(view(), 0, &snapshot) != maps::CopyResult::copied ||
+        !maps::merge_slot(snapshot.bytes, segment::layout_of(view(), 0), 0, {},
+                          std::as_writable_bytes(std::span(&value, 1))))
+        return ~std::uint64_t{0};
+    return value;
+}
+
+void FakeHost::serve() {
+    for (;;) {
+        segment_->beat();
+        egpu_message message{};
+        const ChannelState state = receiver_.receive(&message, {stop_ ? 0u : 20u, nullptr, nullptr});
+        if (state == ChannelState::broken || (state == ChannelState::timed_out && stop_))
+            return;
+        if (state == ChannelState::timed_out)
+            continue;
+        if (message.type == EGPU_MESSAGE_IMAGE)
+            answer_image(message);
+        else if (message.type == EGPU_MESSAGE_COPY_RESULT)
+            receiver_.read(segment::writable_bytes_of(results.emplace_back()), kPatient);
+        else if (message.type == EGPU_MESSAGE_DEVICE)
+            receiver_.read(segment::writable_bytes_of(devices.emplace_back()), kPatient);
+    }
+}
+
+void FakeHost::answer_image(const egpu_message& message) {
+    egpu_message_image image{};
+    receiver_.read(segment::writable_bytes_of(image), kPatient);
+    std::vector<std::byte> bytes(receiver_.body_left());
+    receiver_.read(bytes, kPatient);
+    ++(bytes.size() == image.image_bytes ? images_with_bytes : images_without);
+    if (options_.answer == HostOptions::Answer::nothing)
+        return;
+    if (options_.answer == HostOptions::Answer::nonsense) {
+        const std::vector<std::byte> body(4000, std::byte{0xee});
+        const std::span<const std::byte> parts[] = {body};
+        sender_.send(99, 0xffffffff, parts, kPatient);
+        return;
+    }
+    std::vector<std::byte> body;
+    const egpu_message_kernels head{2, 1};
+    append(body, &head, sizeof(head));
+    for (const auto& [id, name] : {std::pair{kWorkId, std::string("work")}, {kOtherId, std::string("other")}}) {
+        const egpu_kernel_answer kernel{id, static_cast<std::uint32_t>(name.size())};
+        append(body, &kernel, sizeof(kernel));
+        append(body, name.data(), name.size());
+    }
+    const std::span<const std::byte> parts[] = {body};
+    sender_.send(EGPU_MESSAGE_KERNELS, message.request, parts, kPatient);
+    if (options_.answer != HostOptions::Answer::kernels_only)
+        send_copy(message.request);
+    sender_.send(EGPU_MESSAGE_END_OF_COPIES, message.request, {}, kPatient);
+}
+
+void FakeHost::send_copy(std::uint32_t request) {
+    std::string symbols("work");
+    symbols.push_back('\0');
+    std::vector<egpu_table_entry> entries{{1, options_.table_map, options_.table_offset}};
+    for (const std::string& symbol : options_.symbols) {
+        entries.push_back({2, 0, symbols.size()});
+        symbols += symbol;
+        symbols.push_back('\0');
+    }
+    // Larger than the ring.
+    const std::string image = ".version 7.0\n.target sm_70\n.address_size 64\n" + options_.copy_lines +
+                              ".visible .const .align 8 .b64 egpu_table[2];\n//" + std::string(9000, '-') +
+                              "\n.visible .entry work(.param .u64 p) { ret; }\n";
+    egpu_message_copy head{};
+    head.kernel_id = kWorkId;
+    head.entries = static_cast<std::uint32_t>(entries.size());
+    head.symbol_bytes = static_cast<std::uint32_t>(symbols.size());
+    head.name_bytes = 4;
+    head.image_bytes = image.size();
+    if (options_.answer == HostOptions::Answer::wrong_sizes)
+        head.image_bytes = std::uint64_t{1} << 62;
+    std::vector<std::byte> body;
+    append(body, &head, sizeof(head));
+    append(body, entries.data(), entries.size() * sizeof(entries[0]));
+    append(body, symbols.data(), symbols.size());
+    append(body, image.data(), image.size());
+    const std::span<const std::byte> parts[] = {body};
+    sender_.send(EGPU_MESSAGE_COPY, request, parts, kPatient);
+}
+
+Application::Application(const std::string& segment, const std::string& way, int launches,
+                         const std::vector<std::string>& environment) {
+    int in[2], out[2];
+    if (pipe(in) != 0 || pipe(out) != 0)
+        throw std::runtime_error("pipe");
+    pid_ = fork();
+    if (pid_ == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        for (const int end : {in[0], in[1], out[0], out[1]})
+            close(end);
+        setenv("LD_PRELOAD", EGPU_AGENT ":" EGPU_MOCK_DRIVER, 1);
+        unsetenv("EGPU_SEGMENT");
+        if (!segment.empty())
+            setenv("EGPU_SEGMENT", segment.c_str(), 1);
+        for (const std::string& variable : environment)
+            putenv(const_cast<char*>(variable.c_str()));
+        const std::string count = std::to_string(launches);
+        execl(EGPU_APPLICATION, "application", way.c_str(), count.c_str(), static_cast<char*>(nullptr));
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    input_ = in[1];
+    output_ = out[0];
+}
+
+Application::~Application() {
+    if (pid_ > 0) {
+        kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+    close(input_);
+    close(output_);
+}
+
+void Application::send(const std::string& text) {
+    if (write(input_, text.data(), text.size()) < 0)
+        throw std::runtime_error("write");
+}
+
+void Application::wait_for(const std::string& text) {
+    char buffer[512];
+    while (text_.find(text) == std::string::npos) {
+        const ssize_t got = read(output_, buffer, sizeof(buffer));
+        if (got <= 0)
+            throw std::runtime_error("the application ended: " + text_);
+        text_.append(buffer, static_cast<std::size_t>(got));
+    }
+}
+
+Outcome Application::wait() {
+    char buffer[512];
+    for (ssize_t got; (got = read(output_, buffer, sizeof(buffer))) > 0;)
+        text_.append(buffer, static_cast<std::size_t>(got));
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    Outcome outcome;
+    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    outcome.output = text_;
+    return outcome;
+}
+
+Outcome run_application(const std::string& segment, const std::string& way, int launches,
+                        const std::vector<std::string>& environment) {
+    return Application(segment, way, launches, environment).wait();
+}
+
+}  // namespace egpu::test

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver that loads, launches and copies just enough to show what the agent does: "device" memory is host memory, a
+// kernel is a name in a text. Lines of the text say how it behaves:
+//   mock-add            a launch adds 1 to the word at egpu_table[0], and to that at egpu_table[1] where there is one
+//   mock-registers N, mock-local N, mock-launch-error N
+// The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N after the first.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gpu/device/driver.h"
+
+struct CUctx_st {
+    CUdevice device = 0;
+};
+struct CUstream_st {
+    bool capturing = false;
+};
+
+namespace {
+
+struct Module;
+
+// Stands for CUfunction and CUkernel.
+struct Function {
+    Module* module;
+    std::string name;
+};
+
+struct Module {
+    std::string text;
+    std::map<std::string, Function> functions;
+    std::map<std::string, std::vector<std::uint64_t>> globals;
+    bool has(const char* word) const { return text.find(word) != std::string::npos; }
+    int number(const char* word, int otherwise) const {
+        const std::size_t at = text.find(word);
+        return at == std::string::npos ? otherwise : std::atoi(text.c_str() + at + std::strlen(word));
+    }
+};
+
+std::mutex everything;
+CUctx_st primary;
+thread_local CUcontext current = nullptr;
+thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+int primary_references = 0;
+bool legacy_capture = false;
+int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, outside_relaxed = 0;
+
+template <typename Handle>
+Function* function_of(Handle handle) {
+    return reinterpret_cast<Function*>(handle);
+}
+
+Module* load(const void* image) {
+    auto* module = new Module{static_cast<const char*>(image), {}, {}};
+    for (std::size_t at = 0; (at = module->text.find(".entry ", at)) != std::string::npos;) {
+        at += 7;
+        const std::string name = module->text.substr(at, module->text.find('(', at) - at);
+        module->functions[name] = {module, name};
+    }
+    return module;
+}
+
+bool is_text(const void* image) {
+    return image != nullptr && std::strncmp(static_cast<const char*>(image), ".version", 8) == 0;
+}
+
+// The agent's own calls on threads of the application have to be made in relaxed mode.
+void check_relaxed(const Module& module) {
+    if (module.has("egpu_table") && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+        ++outside_relaxed;
+}
+
+CUresult run(Function* function) {
+    const std::lock_guard lock(everything);
+    Module& module = *function->module;
+    if (const int error = module.number("mock-launch-error", 0); error != 0)
+        return static_cast<CUresult>(error);
+    const bool is_copy = module.has("egpu_table");
+    ++(is_copy ? launches_of_copies : launches_of_originals);
+    if (is_copy && module.has("mock-add"))
+        for (const std::uint64_t address : module.globals["egpu_table"])
+            if (address != 0)
+                ++*reinterpret_cast<std::uint64_t*>(address);
+    return CUDA_SUCCESS;
+}
+
+CUresult find_function(void** to, Module* module, const char* name) {
+    const auto found = module->functions.find(name);
+    if (found == module->functions.end())
+        return CUDA_ERROR_NOT_FOUND;
+    *to = &found->second;
+    return CUDA_SUCCESS;
+}
+
+CUresult find_global(CUdeviceptr* address, std::size_t* bytes, Module* module, const char* name) {
+    if (!module->has(name))
+        return CUDA_ERROR_NOT_FOUND;
+    auto& words = module->globals[name];
+    words.resize(2);
+    *address = reinterpret_cast<CUdeviceptr>(words.data());
+    *bytes = words.size() * sizeof(words[0]);
+    return CUDA_SUCCESS;
+}
+
+CUresult attribute_of(int* value, CUfunction_attribute which, const Function* function) {
+    const Module& module = *function->module;
+    *value = which == CU_FUNC_ATTRIBUTE_NUM_REGS                ? module.number("mock-registers", 32)
+             : which == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES      ? module.number("mock-local", 0)
+             : which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024
+                                                                : 0;
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+void mock_counts(int* originals, int* copies, int* not_relaxed) {
+    const std::lock_guard lock(everything);
+    *originals = launches_of_originals;
+    *copies = launches_of_copies;
+    *not_relaxed = outside_relaxed;
+}
+
+CUresult cuInit(unsigned int) {
+    return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+    *version = 13000;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int) {
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice) {
+    std::snprintf(name, static_cast<std::size_t>(length), "mock device");
+    return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+    *value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9
+             : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? 4
+                                                                   : 0;
+    return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult error, const char** name) {
+    *name = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OTHER";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+    ++primary_references;
+    *context = &primary;
+    return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+    --primary_references;
+    return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice) {
+    primary_references = 0;
+    return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned int* flags, int* active) {
+    *flags = 0;
+    *active = primary_references > 0 ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned int, CUdevice) {
+    *context = current = new CUctx_st;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxDestroy_v2(CUcontext) {
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxGetCurrent(CUcontext* context) {
+    *context = current;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+    current = context;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+    current = context;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+    *context = current;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice* device) {
+    *device = 0;
+    return current != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult cuCtxGetLimit(size_t* value, CUlimit) {
+    *value = 1024;
+    return CUDA_SUCCESS;
+}
+CUresult cuCtxSynchronize(void) {
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream) {
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamCreate(CUstream* stream, unsigned int) {
+    *stream = new CUstream_st;
+    return CUDA_SUCCESS;
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+    std::swap(*mode, capture_mode);
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+    (stream != nullptr ? stream->capturing : legacy_capture) = true;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+    (stream != nullptr ? stream->capturing : legacy_capture) = false;
+    *graph = nullptr;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    const bool capturing = stream != nullptr ? stream->capturing : legacy_capture;
+    *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
+    return cuStreamIsCapturing(stream, status);
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+    if (!is_text(image))
+        return CUDA_ERROR_INVALID_IMAGE;
+    Module* loaded = load(image);
+    check_relaxed(*loaded);
+    *module = reinterpret_cast<CUmodule>(loaded);
+    return CUDA_SUCCESS;
+}
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int, CUjit_option*, void**) {
+    return cuModuleLoadData(module, image);
+}
+CUresult cuModuleUnload(CUmodule) {
+    return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+    return find_function(reinterpret_cast<void**>(function), reinterpret_cast<Module*>(module), name);
+}
+CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+    return find_global(address, bytes, reinterpret_cast<Module*>(module), name);
+}
+CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned int, CUlibraryOption*,
+                           void**, unsigned int) {
+    return cuModuleLoadData(reinterpret_cast<CUmodule*>(library), code);
+}
+CUresult cuLibraryUnload(CUlibrary) {
+    return CUDA_SUCCESS;
+}
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
+    return find_function(reinterpret_cast<void**>(kernel), reinterpret_cast<Module*>(library), name);
+}
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+    return find_global(address, bytes, reinterpret_cast<Module*>(library), name);
+}
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+    *function = reinterpret_cast<CUfunction>(kernel);
+    return CUDA_SUCCESS;
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
+    return attribute_of(value, which, function_of(function));
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+    return CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t) {
+    int registers = 0;
+    attribute_of(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_of(function));
+    *blocks = std::min(2048 / threads, 65536 / (registers * threads));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                        unsigned int, unsigned int, CUstream, void**, void**) {
+    return run(function_of(f));
+}
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                             unsigned int, unsigned int, CUstream, void**, void**) {
+    return run(function_of(f));
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig*, CUfunction f, void**, void**) {
+    return run(function_of(f));
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+    *address = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
+    return CUDA_SUCCESS;
+}
+CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned int) {
+    *memory = std::malloc(bytes);
+    return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes, CUstream) {
+    std::memset(reinterpret_cast<void*>(address), value, bytes);
+    return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream) {
+    const std::lock_guard lock(everything);
+    const char* error = std::getenv("MOCK_COPY_ERROR");
+    if (error != nullptr && ++copies_from_device > 1)
+        return static_cast<CUresult>(std::atoi(error));
+    std::memcpy(to, reinterpret_cast<void*>(from), bytes);
+    return CUDA_SUCCESS;
+}
+
+// As the real one: by name, version and flags, always one of the exports.
+static void* export_for(const char* name, int version, cuuint64_t flags);
+
+CUresult cuGetProcAddress(const char* symbol, void** answer, int version, cuuint64_t flags) {
+    *answer = export_for(symbol, version, flags);
+    return *answer != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+CUresult cuGetProcAddress_v2(const char* symbol, void** answer, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult* status) {
+    *answer = export_for(symbol, version, flags);
+    if (status != nullptr)
+        *status = *answer != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return *answer != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+static void* export_for(const char* name, int version, cuuint64_t flags) {
+    struct Export {
+        const char* name;
+        int since;
+        void* function;
+        void* per_thread;
+    };
+#define PLAIN(name) \
+    { #name, 0, reinterpret_cast < void*>(name), nullptr }
+#define VERSION(name, since, function) \
+    { #name, since, reinterpret_cast < void*>(function), nullptr }
+    static const Export exports[] = {
+        VERSION(cuGetProcAddress, 12000, cuGetProcAddress_v2),
+        VERSION(cuGetProcAddress, 11030, cuGetProcAddress),
+        {"cuLaunchKernel", 0, reinterpret_cast<void*>(cuLaunchKernel), reinterpret_cast<void*>(cuLaunchKernel_ptsz)},
+        PLAIN(cuLaunchKernelEx),
+        PLAIN(cuInit),
+        PLAIN(cuDeviceGet),
+        PLAIN(cuDevicePrimaryCtxRetain),
+        VERSION(cuDevicePrimaryCtxRelease, 11000, cuDevicePrimaryCtxRelease_v2),
+        VERSION(cuDevicePrimaryCtxReset, 11000, cuDevicePrimaryCtxReset_v2),
+        VERSION(cuCtxCreate, 3020, cuCtxCreate_v2),
+        VERSION(cuCtxDestroy, 4000, cuCtxDestroy_v2),
+        PLAIN(cuCtxSetCurrent),
+        PLAIN(cuCtxSynchronize),
+        PLAIN(cuModuleLoadData),
+        PLAIN(cuModuleLoadDataEx),
+        PLAIN(cuModuleUnload),
+        PLAIN(cuModuleGetFunction),
+        VERSION(cuModuleGetGlobal, 3020, cuModuleGetGlobal_v2),
+        PLAIN(cuLibraryLoadData),
+        PLAIN(cuLibraryUnload),
+        PLAIN(cuLibraryGetKernel),
+        PLAIN(cuKernelGetFunction),
+        PLAIN(cuStreamCreate),
+        PLAIN(cuStreamSynchronize),
+        VERSION(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2),
+        PLAIN(cuStreamEndCapture),
+    };
+    for (const Export& known : exports)
+        if (version >= known.since && std::strcmp(name, known.name) == 0)
+            return flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && known.per_thread != nullptr
+                       ? known.per_thread
+                       : known.function;
+    return nullptr;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
