@@ -7,6 +7,7 @@
 #include "base/names.hpp"
 #include "base/units.hpp"
 #include "cli/run_report.hpp"
+#include "host/view/live_view.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -104,6 +105,22 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
                    launched_text(view));
 }
 
+/// Launches of instrumented kernels that ran the original, by kernel.
+void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warnings) {
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
+        const auto& kernel = view.catalogue.kernels[i];
+        const auto& count = view.counts[i];
+        if (kernel.state != KernelState::instrumented || count.launches <= count.instrumented)
+            continue;
+        const std::uint64_t missed = count.launches - count.instrumented;
+        const std::string why = count.captured != 0     ? "recorded into a graph, where this version leaves the original"
+                                : count.copy_reason != 0 ? host::copy_reason_text(count.copy_reason)
+                                                         : "its copy was not there yet";
+        warnings.push_back(warning("EGPU-A022", fmt::format("totals of {} are at least: {} of {} launches ran the original ({})",
+                                                            kernel.name, format_count(missed), format_count(count.launches), why)));
+    }
+}
+
 /// A probe attached in kernels of which none was launched counted nothing either.
 bool ran(const SessionView& view, const host::Probe& probe) {
     return probe.state != ProbeState::matched_nothing && view.instrumented_launches() != 0;
@@ -134,14 +151,7 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                                            "(the last one {} before)",
                                            format_duration_ns(static_cast<double>(*view.last_drain_age_ns)))
                              : std::string("no totals: the application ended before the maps were copied once")));
-    std::uint64_t missed = 0;
-    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
-        if (view.catalogue.kernels[i].state == KernelState::instrumented)
-            missed += view.counts[i].launches - std::min(view.counts[i].launches, view.counts[i].instrumented);
-    if (missed != 0)
-        warnings.push_back(warning("EGPU-A022", fmt::format("totals are at least: {} launches of instrumented kernels ran the "
-                                                            "original (their copies were not loaded yet, or a graph was captured)",
-                                                            format_count(missed))));
+    add_missed_launches(view, warnings);
     if (view.unknown_launches != 0)
         warnings.push_back(warning("EGPU-A023", fmt::format("{} launches were of kernels that belong to no image egpu has seen",
                                                             format_count(view.unknown_launches))));

@@ -81,6 +81,11 @@ const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const s
     return answer;
 }
 
+const ImageAnswer* Pipeline::known_image(const ContentHash& hash) const {
+    const auto known = answers_.find(hash);
+    return known != answers_.end() ? &known->second : nullptr;
+}
+
 ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device) {
     ImageAnswer answer;
     add_images_kernels(image, module, device, answer);

@@ -56,6 +56,8 @@ public:
     /// Every kernel of an image gets an id and a state; matched ones a copy. The same bytes again: the same answer.
     const ImageAnswer& add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device);
 
+    /// The answer to an image that was added before; nullptr where it wasn't.
+    const ImageAnswer* known_image(const ContentHash& hash) const;
     /// The same for an image that was read from a file; nothing is remembered.
     ImageAnswer add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device);
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "host/view/live_view.hpp"
 #include "segment/channel/messages.h"
 
 namespace egpu::host {
@@ -26,25 +27,6 @@ void append(std::vector<std::byte>& out, const void* data, std::size_t bytes) {
     const auto* from = static_cast<const std::byte*>(data);
     out.insert(out.end(), from, from + bytes);
     out.resize(padded(out.size()));
-}
-
-const char* reason_text(std::uint32_t reason) {
-    switch (reason) {
-        case EGPU_COPY_LOAD_FAILED:
-            return "the driver refused its instrumented copy";
-        case EGPU_COPY_NO_SYMBOL:
-            return "a variable that it uses was not found in the application's module";
-        case EGPU_COPY_NO_MEMORY:
-            return "no GPU memory for the maps within the limit";
-        case EGPU_COPY_LOCAL_MEMORY:
-            return "its copy needs more local memory than the context has: the driver would stall the launch";
-        case EGPU_COPY_OTHER_CONTEXT:
-            return "runs in a second context: this version observes the first";
-        case EGPU_COPY_FEWER_BLOCKS:
-            return "its copy would have fewer resident blocks";
-        default:
-            return "its copy was not loaded";
-    }
 }
 
 }  // namespace
@@ -121,27 +103,42 @@ void Server::handle_image(const egpu_message& message) {
     egpu_message_image body{};
     const segment::Patience patience{.timeout_ms = kMessageTimeoutMs};
     if (message.bytes < sizeof body ||
-        receiver_.read(segment::writable_bytes_of(body), patience) != segment::ChannelState::ok ||
-        body.image_bytes != message.bytes - sizeof body)
+        receiver_.read(segment::writable_bytes_of(body), patience) != segment::ChannelState::ok)
         return give_up("the agent's message about an image is damaged");
-    std::vector<std::byte> image(body.image_bytes);
-    if (receiver_.read(image, patience) != segment::ChannelState::ok)
-        return give_up("the agent's image is damaged");
     if (!device_known_)
         return give_up("the agent sent an image before it described the device");
-    const std::string path(body.path, ::strnlen(body.path, sizeof body.path));
-    const std::string module = path.substr(path.rfind('/') + 1);
+    // An image that was sent before comes without its bytes.
+    const std::uint64_t sent_bytes = message.bytes - sizeof body;
+    if (sent_bytes != 0 && sent_bytes != body.image_bytes)
+        return give_up("the agent's image has another size than it says");
+    std::vector<std::byte> image(sent_bytes);
+    if (receiver_.read(image, patience) != segment::ChannelState::ok)
+        return give_up("the agent's image is damaged");
+    answer_image(message.request, body, image);
+}
+
+void Server::answer_image(std::uint32_t request, const egpu_message_image& head, std::span<const std::byte> image) {
+    const std::string path(head.path, ::strnlen(head.path, sizeof head.path));
     ImageAnswer answer;
+    bool unknown = false;
     {
         const std::lock_guard lock(pipeline_mutex_);
-        answer = pipeline_.add_image(image, module, device_);
-        publish();
+        if (!image.empty()) {
+            answer = pipeline_.add_image(image, path.substr(path.rfind('/') + 1), device_);
+            publish();
+        } else if (const auto* known = pipeline_.known_image({head.hash_low, head.hash_high})) {
+            answer = *known;
+        } else {
+            unknown = true;
+        }
     }
-    bool sent = send_kernels(message.request, answer);
+    if (unknown)
+        return give_up("the agent named an image that it never sent");
+    bool sent = send_kernels(request, answer);
     for (const auto& copy : answer.copies)
-        sent = sent && send_copy(message.request, copy);
+        sent = sent && send_copy(request, copy);
     if (sent)
-        sender_.send(EGPU_MESSAGE_END_OF_COPIES, message.request, {}, patience);
+        sender_.send(EGPU_MESSAGE_END_OF_COPIES, request, {}, {.timeout_ms = kMessageTimeoutMs});
 }
 
 void Server::handle_copy_result(const egpu_message& message) {
@@ -151,7 +148,7 @@ void Server::handle_copy_result(const egpu_message& message) {
         return give_up("the agent's result of a copy is damaged");
     const std::lock_guard lock(pipeline_mutex_);
     if (body.reason != EGPU_COPY_LOADED) {
-        std::string reason = reason_text(body.reason);
+        std::string reason = copy_reason_text(body.reason);
         if (body.result != 0)
             reason += fmt::format(" (CUDA error {})", body.result);
         pipeline_.copy_failed(body.kernel_id, reason);

@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "host/pipeline/pipeline.hpp"
 #include "segment/channel/channel.hpp"
+#include "segment/channel/messages.h"
 #include "segment/create/create.hpp"
 
 namespace egpu::host {
@@ -35,6 +37,7 @@ private:
     void handle(const egpu_message& message);
     void handle_device(const egpu_message& message);
     void handle_image(const egpu_message& message);
+    void answer_image(std::uint32_t request, const egpu_message_image& head, std::span<const std::byte> image);
     void handle_copy_result(const egpu_message& message);
     bool send_kernels(std::uint32_t request, const ImageAnswer& answer);
     bool send_copy(std::uint32_t request, const CopyImage& copy);

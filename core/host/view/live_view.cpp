@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "segment/channel/messages.h"
 #include "segment/create/create.hpp"
 #include "segment/snapshots/snapshots.hpp"
 
@@ -72,6 +73,25 @@ void read_device(const egpu_segment_header& header, SessionView& view) {
 
 }  // namespace
 
+const char* copy_reason_text(std::uint32_t reason) {
+    switch (reason) {
+        case EGPU_COPY_LOAD_FAILED:
+            return "the driver refused its instrumented copy";
+        case EGPU_COPY_NO_SYMBOL:
+            return "a variable that it uses was not found in the application's module";
+        case EGPU_COPY_NO_MEMORY:
+            return "no GPU memory for the maps within the limit";
+        case EGPU_COPY_LOCAL_MEMORY:
+            return "its copy needs more local memory than the context has: the driver would stall the launch";
+        case EGPU_COPY_OTHER_CONTEXT:
+            return "it runs in a second context: this version observes the first";
+        case EGPU_COPY_FEWER_BLOCKS:
+            return "its copy would have fewer resident blocks";
+        default:
+            return "its copy was not loaded";
+    }
+}
+
 Result<SessionView> read_session(const segment::View& segment) {
     auto catalogue = catalogue_from_json(segment::read_catalogue(segment));
     if (!catalogue)
@@ -86,7 +106,8 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     const std::uint64_t now = monotonic_ns();
     const auto counters = segment.kernels();
     for (std::size_t i = 0; i < view.catalogue.kernels.size() && i < counters.size(); ++i)
-        view.counts.push_back({read_word(counters[i].launches), read_word(counters[i].launches_instrumented)});
+        view.counts.push_back({read_word(counters[i].launches), read_word(counters[i].launches_instrumented),
+                               read_word(counters[i].launches_captured), read_word(counters[i].copy_reason)});
     view.counts.resize(view.catalogue.kernels.size());
     if (view.catalogue.maps.size() != segment.map_count())
         return error("EGPU-M012", "the session's catalogue and its maps disagree");
@@ -108,6 +129,8 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     view.last_drain_age_ns = age(read_word(header.last_drain_ns), now);
     if (read_word(header.agent_error) != 0)
         view.agent_error = fixed_text(header.agent_error_text);
+    else if (read_word(header.channel_broken) != 0)
+        view.agent_error = "agent and egpu lost touch: kernels loaded after that ran as originals";
     return view;
 }
 

@@ -14,4 +14,7 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
 /// The session as it stands now, with the catalogue that its egpu process published. EGPU-M01x where the catalogue can't be read.
 Result<SessionView> read_session(const segment::View& segment);
 
+/// What an egpu_copy_reason means for a kernel, as a reason: "its copy would have fewer resident blocks".
+const char* copy_reason_text(std::uint32_t reason);
+
 }  // namespace egpu::host

@@ -18,6 +18,8 @@ namespace egpu::host {
 struct KernelCounts {
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
+    std::uint64_t captured = 0;     ///< recorded into a graph, as the original
+    std::uint32_t copy_reason = 0;  ///< egpu_copy_reason: why its copy did not run, last
 };
 
 struct SessionView {
