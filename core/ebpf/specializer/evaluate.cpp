@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 std::uint64_t byte_swapped(std::uint64_t number, std::int32_t bits) {
@@ -155,4 +155,4 @@ std::uint64_t evaluate_atomic(std::int32_t operation, std::uint64_t memory, std:
     }
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

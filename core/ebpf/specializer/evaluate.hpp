@@ -6,7 +6,7 @@
 
 #include "ebpf/isa/instruction.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// Result of an ALU instruction (moves, byte swaps and negation included) for known operands; `b` is the source
 /// register or the immediate, sign-extended to 64 bits.
@@ -19,4 +19,4 @@ std::uint64_t evaluate_atomic(std::int32_t operation, std::uint64_t memory, std:
 std::uint64_t truncated(std::uint64_t number, std::uint32_t bytes);
 std::uint64_t sign_extended(std::uint64_t number, std::uint32_t bytes);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

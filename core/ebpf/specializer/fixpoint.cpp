@@ -8,7 +8,7 @@
 
 #include "ebpf/specializer/problem.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 /// Steps before giving up, per instruction: each visit of a block moves some value up a lattice of a few steps, so
@@ -105,4 +105,4 @@ Result<std::vector<InstructionFacts>> run_to_fixpoint(Machine& machine, const Ex
     return facts;
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -8,7 +8,7 @@
 #include "ebpf/specializer/problem.hpp"
 #include "ebpf/specializer/value.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 /// Longest program after its calls are written out; every site pays for it.
@@ -122,4 +122,4 @@ Result<ExpandedProgram> expand_calls(const Program& program) {
     return Expander(program).run();
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// A local call has become a jump to a copy of the function one frame deeper, the copy's exits jumps to what follows
 /// the call. Registers r0 to r5 pass through; r6 to r9 and r10 belong to the frame (`depth`), so nothing is saved.
@@ -31,4 +31,4 @@ struct ExpandedProgram {
 /// passed.
 Result<ExpandedProgram> expand_calls(const Program& program);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -3,7 +3,7 @@
 
 #include "ebpf/helpers/helpers.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 using Kind = Value::Kind;
@@ -312,4 +312,4 @@ void mark_needed(SpecializedProgram& program) {
     Liveness(program).run();
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -10,7 +10,7 @@
 #include "ebpf/specializer/specializer.hpp"
 #include "ebpf/specializer/state.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// Bytes of the stack at known places that an instruction reads or writes at run time.
 struct StackUse {
@@ -34,4 +34,4 @@ RunTimeUse run_time_use(const SpecializedProgram& program, std::uint32_t at);
 /// Sets InstructionFacts::needed. Conditional jumps whose both ways do the same are not needed.
 void mark_needed(SpecializedProgram& program);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

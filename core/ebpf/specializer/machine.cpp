@@ -8,7 +8,7 @@
 #include "ebpf/specializer/problem.hpp"
 #include "ebpf/specializer/sources.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 std::uint32_t KeyNumbers::number_of(std::uint32_t map, std::vector<std::uint8_t> bytes) {
     const auto [place, is_new] =
@@ -190,4 +190,4 @@ void Machine::refine(std::uint32_t at, State& state, bool taken) const {
     }
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -13,7 +13,7 @@
 #include "ebpf/specializer/specializer.hpp"
 #include "ebpf/specializer/state.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// Static keys met so far: (map, bytes) to a number that stands for the slot until slots are given out.
 class KeyNumbers {
@@ -81,4 +81,4 @@ private:
     std::vector<Diagnostic>* problems_ = nullptr;  ///< of the step in progress
 };
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -10,7 +10,7 @@
 #include "ebpf/specializer/machine.hpp"
 #include "ebpf/specializer/sources.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 using Kind = Value::Kind;
@@ -234,4 +234,4 @@ Value Machine::argument(std::uint32_t at, const State& state) {
     return Value::unknown(kFromArgument);
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

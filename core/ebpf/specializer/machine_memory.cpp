@@ -6,7 +6,7 @@
 #include "ebpf/specializer/machine.hpp"
 #include "ebpf/specializer/sources.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 using Kind = Value::Kind;
@@ -179,4 +179,4 @@ void Machine::atomic(std::uint32_t at, State& state, const Value& base, Instruct
         state.set_reg(i.source, depth, old);
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

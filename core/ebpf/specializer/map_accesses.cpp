@@ -3,7 +3,7 @@
 
 #include "ebpf/helpers/helpers.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 using Kind = Value::Kind;
@@ -85,6 +85,10 @@ void collect_map_accesses(SpecializedProgram& program) {
             collect_update(program, at);
     }
 }
+
+}  // namespace egpu::ebpf::specializer
+
+namespace egpu::ebpf {
 
 bool stands_in_the_way(const MapAccess& access, const StaticElement& element) {
     if (access.is_commuting_add || (access.map != kAnyMap && access.map != element.map))

@@ -4,9 +4,9 @@
 
 #include "ebpf/specializer/specializer.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// Fills SpecializedProgram::accumulators, accesses and fields_read from the needed instructions.
 void collect_map_accesses(SpecializedProgram& program);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 Diagnostic problem_at(const Program& program, std::uint32_t instruction, std::string_view code, std::string message,
                       std::string why, std::string fix) {
@@ -23,4 +23,4 @@ Diagnostic problem_at(const Program& program, std::uint32_t instruction, std::st
     return diagnostic;
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

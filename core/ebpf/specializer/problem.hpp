@@ -8,10 +8,10 @@
 #include "base/diagnostic.hpp"
 #include "ebpf/object/object.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// `instruction` counts in Program::instructions.
 Diagnostic problem_at(const Program& program, std::uint32_t instruction, std::string_view code, std::string message,
                       std::string why, std::string fix);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 std::uint64_t source_bit(const ContextField& field) {
     const auto index = static_cast<std::uint64_t>(&field - context_fields().data());
@@ -36,4 +36,4 @@ std::string describe_sources(std::uint64_t sources) {
     return text;
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

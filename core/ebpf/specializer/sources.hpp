@@ -7,7 +7,7 @@
 
 #include "ebpf/events/events.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 // Bits 0 to 39: the field of that index in context_fields().
 inline constexpr std::uint32_t kFieldBits = 40;
@@ -22,4 +22,4 @@ std::uint64_t source_bit(const ContextField& field);
 /// "`sm`", "`sm` and `lane`", "the clock"; "a value that differs between paths" for an empty set.
 std::string describe_sources(std::uint64_t sources);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

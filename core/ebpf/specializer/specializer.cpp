@@ -12,6 +12,9 @@
 #include "ebpf/specializer/stack_layout.hpp"
 
 namespace egpu::ebpf {
+
+using namespace specializer;
+
 namespace {
 
 /// Gives slots to static keys, in the order of the program, each key once.

@@ -19,6 +19,8 @@
 
 namespace egpu::ebpf {
 
+using specializer::kAnyMap;
+
 /// Values of the context's fields that are known where the program is injected ("kernel" -> 3, "space" -> 0).
 struct SiteConstants {
     std::map<std::string, std::uint64_t, std::less<>> fields;
@@ -62,11 +64,11 @@ struct InstructionFacts {
     std::optional<StaticElement> memory;          ///< the address accessed (loads, stores, atomics)
     std::optional<bool> branch;                   ///< conditional jump: always / never taken
     /// Destination and source register before the instruction; slots are those of SlotOfKey.
-    Value destination_before, source_before;
-    Value destination_after;
-    std::vector<Value> arguments;         ///< of a helper call: r1 to r5; of a compare-and-exchange: r0
-    const ContextField* field = nullptr;  ///< a load of this context field ...
-    std::uint32_t field_byte = 0;         ///< ... from this byte of it
+    specializer::Value destination_before, source_before;
+    specializer::Value destination_after;
+    std::vector<specializer::Value> arguments;  ///< of a helper call: r1 to r5; of a compare-and-exchange: r0
+    const ContextField* field = nullptr;        ///< a load of this context field ...
+    std::uint32_t field_byte = 0;               ///< ... from this byte of it
 };
 
 /// Bytes of the stack that are still needed at run time. Slots don't overlap.

@@ -5,7 +5,7 @@
 
 #include "ebpf/specializer/liveness.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 /// Uses of one frame in ascending order; those that overlap share a slot.
@@ -56,4 +56,4 @@ void lay_out_stack(SpecializedProgram& program) {
         lay_out_frame(depth, std::move(frames[depth]), program);
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -4,9 +4,9 @@
 
 #include "ebpf/specializer/specializer.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// Fills SpecializedProgram::stack and stack_bytes from what needed instructions still access.
 void lay_out_stack(SpecializedProgram& program);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

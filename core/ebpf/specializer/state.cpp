@@ -3,7 +3,7 @@
 
 #include "ebpf/specializer/evaluate.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 namespace {
 
 struct Place {
@@ -188,4 +188,4 @@ bool State::merge(const State& other) {
     return changed;
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -10,7 +10,7 @@
 #include "ebpf/isa/instruction.hpp"
 #include "ebpf/specializer/value.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// Variables of an expanded program: r0 to r5, then r6 to r9 of each frame.
 inline constexpr std::uint32_t kVariables = 6 + 4 * kMaxFrames;
@@ -66,4 +66,4 @@ constexpr bool in_frame(std::int64_t offset, std::int64_t bytes) {
     return offset >= -kFrameBytes && offset <= 0 && bytes >= 0 && offset + bytes <= 0;
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ebpf/specializer/value.hpp"
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 Value Value::of(std::uint64_t number) {
     Value value;
@@ -139,4 +139,4 @@ Value moved_by_unknown(Value pointer, std::uint64_t sources) {
     return pointer;
 }
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

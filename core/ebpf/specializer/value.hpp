@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace egpu::ebpf {
+namespace egpu::ebpf::specializer {
 
 /// Deepest local call (as the Linux verifier's MAX_CALL_FRAMES) and bytes of one frame (RFC 9669, kernel's
 /// MAX_BPF_STACK).
@@ -63,4 +63,4 @@ Value join(const Value& a, const Value& b);
 Value moved(Value pointer, std::int64_t distance);
 Value moved_by_unknown(Value pointer, std::uint64_t sources);
 
-}  // namespace egpu::ebpf
+}  // namespace egpu::ebpf::specializer

@@ -12,6 +12,7 @@
 namespace egpu::inject {
 
 using namespace ebpf;
+using ebpf::specializer::kFrameBytes;
 
 void Emitter::call(std::uint32_t at) {
     const std::string result = reg(0, program_.depths[at]);

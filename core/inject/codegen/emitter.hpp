@@ -24,7 +24,7 @@ public:
     Result<EmittedProbe> run();
 
 private:
-    using Value = ebpf::Value;
+    using Value = ebpf::specializer::Value;
     using Instruction = ebpf::Instruction;
 
     // codegen.cpp: the frame of a firing.

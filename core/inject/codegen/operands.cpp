@@ -8,7 +8,7 @@
 
 namespace egpu::inject {
 
-using Kind = ebpf::Value::Kind;
+using Kind = ebpf::specializer::Value::Kind;
 
 std::string Emitter::reg(std::uint8_t number, std::uint32_t depth) {
     const bool of_frame = number >= 6 && depth > 0;
@@ -53,8 +53,9 @@ std::string Emitter::materialised(std::uint32_t at, const Value& value) {
         return wide;
     }
     // The address of a frame's bytes is only taken where the whole frame lies in the local array.
-    const ebpf::StackSlot* slot = value.kind == Kind::stack ? slot_at(value.map, -ebpf::kFrameBytes, 1) : nullptr;
-    if (slot != nullptr && slot->in_memory && slot->bytes == ebpf::kFrameBytes) {
+    const ebpf::StackSlot* slot =
+        value.kind == Kind::stack ? slot_at(value.map, -ebpf::specializer::kFrameBytes, 1) : nullptr;
+    if (slot != nullptr && slot->in_memory && slot->bytes == ebpf::specializer::kFrameBytes) {
         emit(fmt::format("mov.u64 {}, {}", wide, local_array()));
         emit(fmt::format("add.s64 {}, {}, {}", wide, wide, slot->position + value.offset - slot->offset));
         return wide;
