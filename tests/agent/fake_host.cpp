@@ -146,7 +146,7 @@ void FakeHost::send_copy(std::uint32_t request) {
 }
 
 Application::Application(const std::string& segment, const std::string& way, int launches,
-                         const std::vector<std::string>& environment) {
+                         const std::vector<std::string>& environment, const char* program) {
     int in[2], out[2];
     if (pipe(in) != 0 || pipe(out) != 0)
         throw std::runtime_error("pipe");
@@ -163,7 +163,7 @@ Application::Application(const std::string& segment, const std::string& way, int
         for (const std::string& variable : environment)
             putenv(const_cast<char*>(variable.c_str()));
         const std::string count = std::to_string(launches);
-        execl(EGPU_APPLICATION, "application", way.c_str(), count.c_str(), static_cast<char*>(nullptr));
+        execl(program, "application", way.c_str(), count.c_str(), static_cast<char*>(nullptr));
         _exit(127);
     }
     close(in[0]);

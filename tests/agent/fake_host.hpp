@@ -70,7 +70,7 @@ class Application {
 public:
     /// `segment` empty: without EGPU_SEGMENT. `environment`: more variables, "NAME=value".
     Application(const std::string& segment, const std::string& way, int launches = 10,
-                const std::vector<std::string>& environment = {});
+                const std::vector<std::string>& environment = {}, const char* program = EGPU_APPLICATION);
     ~Application();
     pid_t pid() const { return pid_; }
     void send(const std::string& text);

@@ -56,6 +56,19 @@ INSTANTIATE_TEST_SUITE_P(Agent, Ways,
                          testing::Values("plain", "library", "per-thread", "cuda-11", "late-context", "fork", "vfork",
                                          "exec-fails"));
 
+TEST(Session, AProgramLinkedToTheDriverIsSeenAsWell) {
+    // With the driver preloaded behind the agent, and with the driver that the loader finds.
+    for (const char* preload : {EGPU_AGENT ":" EGPU_MOCK_DRIVER, EGPU_AGENT}) {
+        FakeHost host({});
+        const Outcome outcome =
+            Application(host.name(), "", 0, {std::string("LD_PRELOAD=") + preload}, EGPU_LINKED).wait();
+        host.stop();
+        EXPECT_TRUE(outcome.ok()) << outcome.output;
+        EXPECT_EQ(host.work().launches_instrumented, 10u) << preload;
+        EXPECT_EQ(host.counted(), 10u) << preload;
+    }
+}
+
 TEST(Session, TheSameImageAgainSendsNoBytesAndKeepsItsKernel) {
     FakeHost host({});
     const Outcome outcome = run_application(host.name(), "twice");
