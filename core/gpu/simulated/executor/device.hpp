@@ -14,20 +14,6 @@
 
 namespace egpu::simulated {
 
-enum class FaultKind {
-    bad_launch,  ///< block too large, too much shared memory, too few parameter bytes
-    illegal_address,
-    misaligned_address,
-    divergent_barrier,  ///< lanes of a warp at different barriers, or all warps wait for one that can't complete
-    trap,
-    assertion,            ///< __assertfail
-    step_budget,          ///< more warp instructions than allowed: taken for a hang
-    call_depth,           ///< recursion deeper than the simulated stack
-    illegal_instruction,  ///< an indirect call or branch to nowhere, a function that could not be decoded
-};
-/// "illegal address", as it stands in messages.
-std::string_view to_string(FaultKind kind);
-
 /// Why a launch ended early. `text` is whole: kernel, block, thread, PTX line, source line, address, nearest
 /// allocation.
 struct Fault {

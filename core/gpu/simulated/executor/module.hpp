@@ -9,36 +9,10 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "gpu/simulated/executor/machine/kernel.hpp"
 #include "gpu/simulated/memory/device_memory.hpp"
 
 namespace egpu::simulated {
-
-struct Program;  // decoded code, executor/machine/program.hpp
-
-struct ParameterInfo {
-    std::uint32_t offset = 0;
-    std::uint32_t bytes = 0;
-    std::uint32_t alignment = 1;
-};
-
-struct Dimensions {
-    std::uint32_t x = 1, y = 1, z = 1;
-    std::uint64_t count() const { return std::uint64_t{x} * y * z; }
-    bool operator==(const Dimensions&) const = default;
-};
-
-/// A kernel, ready to launch.
-struct Kernel {
-    std::string name;
-    std::vector<ParameterInfo> parameters;
-    std::uint32_t parameter_bytes = 0;  ///< offset + bytes of the last one
-    std::uint32_t static_shared_bytes = 0;
-    std::uint32_t local_bytes = 0;         ///< .local of the kernel and the deepest chain of known calls
-    std::uint32_t registers = 0;           ///< an estimate, in 32-bit registers; at most 255
-    Dimensions max_threads{0, 0, 0};       ///< .maxntid; 0: not given
-    Dimensions required_threads{0, 0, 0};  ///< .reqntid; 0: not given
-    std::shared_ptr<const Program> program;
-};
 
 struct VariableInfo {
     std::string name;

@@ -155,6 +155,9 @@ Result<std::uint64_t> DeviceMemory::allocate(std::uint64_t bytes, std::uint64_t 
         return error("EGPU-X203", fmt::format("no host memory for {} of the simulated GPU", format_memory(bytes)));
     }
     block->allocation = {*address, bytes, block->owned.get(), kind, std::move(name)};
+    if (kind == AllocationKind::heap) {
+        heap_used_.fetch_add(bytes, std::memory_order_relaxed);
+    }
     blocks_.emplace(*address, std::move(block));
     used_.fetch_add(bytes, std::memory_order_relaxed);
     return *address;
@@ -177,6 +180,9 @@ Status DeviceMemory::release(std::uint64_t address) {
                      fmt::format("{:#x} is not the start of an allocation: {}", address, describe_locked(address)));
     }
     used_.fetch_sub(found->second->allocation.bytes, std::memory_order_relaxed);
+    if (found->second->allocation.kind == AllocationKind::heap) {
+        heap_used_.fetch_sub(found->second->allocation.bytes, std::memory_order_relaxed);
+    }
     retire(found);
     return ok();
 }

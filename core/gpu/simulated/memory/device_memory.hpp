@@ -97,6 +97,9 @@ public:
     /// Bytes in device allocations (host mappings don't count).
     std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
+    /// Bytes that malloc in kernels holds.
+    std::uint64_t heap_used() const { return heap_used_.load(std::memory_order_relaxed); }
+
     /// For kernels: a look-up without copies. The pointer is valid while a LaunchGuard exists.
     const Allocation* lookup(std::uint64_t address) const;
     /// Changes whenever an allocation goes away: cached look-ups from before are void.
@@ -127,6 +130,7 @@ private:
 
     const std::uint64_t capacity_;
     std::atomic<std::uint64_t> used_{0};
+    std::atomic<std::uint64_t> heap_used_{0};
     std::atomic<std::uint64_t> generation_{1};
     mutable std::shared_mutex mutex_;
     Blocks blocks_;

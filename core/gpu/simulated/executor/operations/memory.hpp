@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers of the instructions that touch memory: how an address becomes a pointer, loads and stores, atomics.
+#pragma once
+
+#include <string_view>
+
+#include "gpu/simulated/executor/machine/context.hpp"
+#include "gpu/simulated/executor/machine/program.hpp"
+#include "gpu/simulated/executor/machine/type.hpp"
+
+namespace egpu::simulated {
+
+enum class AddressSpace : std::uint8_t { generic, global, constant, shared, local, parameter };
+
+/// `frame_relative`: the address is that of a variable of the function's local memory (sources[0] is then unused).
+Resolver resolver_of(AddressSpace space, bool wide_address, bool frame_relative);
+
+/// Loads of `type` into rows of 32 or 64 bits; nullptr where there is no such load.
+Handler load_handler(Type type, bool wide_destination);
+/// Stores of `type` from rows of 32 or 64 bits.
+Handler store_handler(Type type, bool wide_source);
+/// atom and red: `operation` is "add", "cas", ...; nullptr where there is none for the type.
+Handler atomic_handler(std::string_view operation, Type type);
+
+/// Address conversions: cvta, cvta.to, isspacep, and the address of a variable in local memory.
+Handler to_generic_handler(AddressSpace space, bool wide);
+Handler from_generic_handler(AddressSpace space, bool wide);
+Handler is_space_handler(AddressSpace space);
+Handler local_address_handler(bool wide);
+
+/// Reports a fault of one lane; returns false, as handlers do.
+bool report(Context& context, FaultKind kind, unsigned lane, std::string text);
+
+/// Where `bytes` bytes at a generic address are for one lane; nullptr (and a fault) where they are nowhere.
+std::byte* generic_pointer(Context& context, unsigned lane, std::uint64_t address, std::uint64_t bytes, bool writes);
+
+}  // namespace egpu::simulated
