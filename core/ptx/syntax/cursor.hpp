@@ -60,6 +60,19 @@ public:
         return false;
     }
 
+    struct Place {
+        std::size_t position;
+        std::uint32_t last_end;
+    };
+    Place place() const { return {position_, last_end_}; }
+    /// Back to a place taken before; an error stays.
+    void back_to(const Place& place) {
+        if (failed())
+            return;
+        position_ = place.position;
+        last_end_ = place.last_end;
+    }
+
     std::uint32_t begin() const { return peek().range.begin; }
     /// The end of the token taken last.
     std::uint32_t last_end() const { return last_end_; }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands: PTX ISA 9.0, chapter 6; constant expressions (section 4.5.5) are kept as text.
+// Operands: PTX ISA 9.0, chapter 6; integer constant expressions (section 4.5.5) are evaluated, others kept as text.
 #include "ptx/syntax/operands.hpp"
 
-#include <limits>
-
+#include "ptx/syntax/constant_expression.hpp"
 #include "ptx/syntax/literals.hpp"
 
 namespace egpu::ptx {
@@ -36,28 +35,6 @@ void parse_other(Operand& operand, Cursor& cursor, std::uint32_t begin) {
         cursor.fail_here("expected an operand");
 }
 
-/// The tokens of a signed integer at the cursor: "4", "-4", "+-4". 0 where there is none.
-std::size_t signed_integer_tokens(const Cursor& cursor) {
-    std::size_t count = 0;
-    while (count < 2 && (cursor.at('-', count) || cursor.at('+', count)))
-        ++count;
-    return cursor.peek(count).kind == TokenKind::integer ? count + 1 : 0;
-}
-
-/// Takes a signed integer. The bits of an unsigned one over 2^63 are kept.
-std::int64_t take_signed_integer(Cursor& cursor) {
-    bool negative = false;
-    while (cursor.at('-') || cursor.at('+'))
-        negative = cursor.text(cursor.take()) == "-" ? !negative : negative;
-    const Token token = cursor.take();
-    const auto value = integer_value(cursor.text(token));
-    if (!value) {
-        cursor.fail("EGPU-P006", "not a PTX integer of 64 bits", token.range);
-        return 0;
-    }
-    return static_cast<std::int64_t>(negative ? 0 - *value : *value);
-}
-
 void parse_number(Operand& operand, Cursor& cursor, std::uint32_t begin) {
     const bool negative = cursor.accept('-');
     const Token token = cursor.take();
@@ -75,9 +52,26 @@ void parse_number(Operand& operand, Cursor& cursor, std::uint32_t begin) {
 }
 
 void parse_integer(Operand& operand, Cursor& cursor, std::uint32_t begin) {
-    operand.integer = take_signed_integer(cursor);
+    const auto value = constant_expression(cursor);
+    if (!value)
+        return;
     operand.kind = Operand::Kind::integer;
+    operand.integer = *value;
     finish(operand, cursor, begin);
+}
+
+/// "+4", "-4", "+-4", "+4*2" behind a name. False where what follows is no offset; the cursor is where it was then.
+bool parse_offset(Operand& operand, Cursor& cursor, std::uint32_t begin) {
+    const auto place = cursor.place();
+    cursor.accept('+');
+    const auto offset = constant_expression(cursor);
+    if (!offset) {
+        cursor.back_to(place);
+        return false;
+    }
+    operand.integer = *offset;
+    finish(operand, cursor, begin);
+    return true;
 }
 
 /// What begins with a name: "%r1", "symbol+4", "r|p"; "generic(symbol)+4" is `other`, with base and offset.
@@ -104,11 +98,8 @@ void parse_name(Operand& operand, Cursor& cursor, std::uint32_t begin, int depth
         operand.kind = Operand::Kind::other;
         finish(operand, cursor, begin);
     }
-    if ((cursor.at('+') || cursor.at('-')) && signed_integer_tokens(cursor) != 0) {
-        operand.integer = take_signed_integer(cursor);
-        operand.base = operand.base.empty() ? name : operand.base;
-        finish(operand, cursor, begin);
-    }
+    if ((cursor.at('+') || cursor.at('-')) && parse_offset(operand, cursor, begin) && operand.base.empty())
+        operand.base = name;
     if (!at_operand_end(cursor))
         parse_other(operand, cursor, begin);
 }
@@ -143,6 +134,20 @@ void parse_address(Operand& operand, Cursor& cursor, std::uint32_t begin, int de
     finish(operand, cursor, begin);
 }
 
+/// "{a, b}" and "(a, b)"; a bracket may also begin an expression: "(4*2)+1".
+void parse_list(Operand& operand, Cursor& cursor, std::uint32_t begin, int depth) {
+    const auto place = cursor.place();
+    const bool braces = cursor.at('{');
+    operand.kind = braces ? Operand::Kind::vector : Operand::Kind::list;
+    operand.parts = parse_group(cursor, braces ? '}' : ')', depth);
+    finish(operand, cursor, begin);
+    if (at_operand_end(cursor))
+        return;
+    cursor.back_to(place);
+    operand = {};
+    parse_integer(operand, cursor, begin);
+}
+
 }  // namespace
 
 Operand parse_operand(Cursor& cursor, int depth) {
@@ -153,10 +158,7 @@ Operand parse_operand(Cursor& cursor, int depth) {
         return operand;
     }
     if (cursor.at('{') || cursor.at('(')) {
-        const bool braces = cursor.at('{');
-        operand.kind = braces ? Operand::Kind::vector : Operand::Kind::list;
-        operand.parts = parse_group(cursor, braces ? '}' : ')', depth);
-        finish(operand, cursor, begin);
+        parse_list(operand, cursor, begin, depth);
     } else if (cursor.at('[')) {
         parse_address(operand, cursor, begin, depth);
     } else if (cursor.at(TokenKind::word)) {
@@ -169,10 +171,10 @@ Operand parse_operand(Cursor& cursor, int depth) {
         operand.range.begin = begin;
     } else if (cursor.at(TokenKind::floating) || (cursor.at('-') && cursor.peek(1).kind == TokenKind::floating)) {
         parse_number(operand, cursor, begin);
-    } else if (signed_integer_tokens(cursor) != 0) {
+    } else {
         parse_integer(operand, cursor, begin);
     }
-    // "(4*2)+1", "16/2", "~5", "0xff(symbol)"
+    // "1.0+2.0", "0xff(symbol)", "a[1]"
     if (!at_operand_end(cursor) || operand.range.begin == operand.range.end)
         parse_other(operand, cursor, begin);
     return operand;
