@@ -18,7 +18,7 @@ namespace {
 const char kText[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n// mock-registers 36\n"
     ".visible .global .align 8 .u64 app_counter;\n"
-    ".visible .entry work(.param .u64 p) { ret; }\n.visible .entry other(.param .u64 p) { ret; }\n";
+    ".visible .entry work() { ret; }\n.visible .entry other() { ret; }\n";
 
 using Resolve = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
 using Resolve11 = CUresult (*)(const char*, void**, int, cuuint64_t);

@@ -5,16 +5,51 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "segment/access/shared.hpp"
 
 namespace egpu::test {
 
+bool real_driver = false;
+
 namespace {
+
+// A test for a machine that this one was not built on finds its files beside itself.
+std::string moved(const char* built, const char* name) {
+    const char* folder = std::getenv("EGPU_TEST_FOLDER");
+    return folder != nullptr ? std::string(folder) + "/" + name : built;
+}
+std::string agent_file() {
+    return moved(EGPU_AGENT, "libegpu-agent.so");
+}
+std::string program_file(const char* program) {
+    return program == std::string(EGPU_APPLICATION) ? moved(program, "test_agent_application") : program;
+}
 
 using segment::ChannelState;
 using segment::Patience;
+
+// For a real driver: thread 0 adds 1 to the words that egpu_table[0] and, where it is filled, egpu_table[1] point to.
+constexpr const char* kCopyBody = R"(
+.visible .entry work() {
+    .reg .pred %p<3>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<4>;
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 ret;
+    mov.u64 %rd3, 1;
+    ld.const.u64 %rd1, [egpu_table];
+    red.global.add.u64 [%rd1], %rd3;
+    ld.const.u64 %rd2, [egpu_table+8];
+    setp.eq.u64 %p2, %rd2, 0;
+    @%p2 ret;
+    red.global.add.u64 [%rd2], %rd3;
+    ret;
+}
+)";
 
 constexpr Patience kPatient{2000, nullptr, nullptr};
 
@@ -126,8 +161,8 @@ void FakeHost::send_copy(std::uint32_t request) {
     }
     // Larger than the ring.
     const std::string image = ".version 7.0\n.target sm_70\n.address_size 64\n" + options_.copy_lines +
-                              ".visible .const .align 8 .b64 egpu_table[2];\n//" + std::string(9000, '-') +
-                              "\n.visible .entry work(.param .u64 p) { ret; }\n";
+                              ".visible .const .align 8 .b64 egpu_table[2];\n//" + std::string(9000, '-') + "\n" +
+                              kCopyBody;
     egpu_message_copy head{};
     head.kernel_id = kWorkId;
     head.entries = static_cast<std::uint32_t>(entries.size());
@@ -156,14 +191,14 @@ Application::Application(const std::string& segment, const std::string& way, int
         dup2(out[1], 1);
         for (const int end : {in[0], in[1], out[0], out[1]})
             close(end);
-        setenv("LD_PRELOAD", EGPU_AGENT ":" EGPU_MOCK_DRIVER, 1);
+        setenv("LD_PRELOAD", real_driver ? agent_file().c_str() : EGPU_AGENT ":" EGPU_MOCK_DRIVER, 1);
         unsetenv("EGPU_SEGMENT");
         if (!segment.empty())
             setenv("EGPU_SEGMENT", segment.c_str(), 1);
         for (const std::string& variable : environment)
             putenv(const_cast<char*>(variable.c_str()));
         const std::string count = std::to_string(launches);
-        execl(program, "application", way.c_str(), count.c_str(), static_cast<char*>(nullptr));
+        execl(program_file(program).c_str(), "application", way.c_str(), count.c_str(), static_cast<char*>(nullptr));
         _exit(127);
     }
     close(in[0]);

@@ -57,6 +57,9 @@ private:
     std::thread thread_;
 };
 
+/// Applications run on the driver of this machine instead of the mock.
+extern bool real_driver;
+
 /// What an application did under the agent.
 struct Outcome {
     int exit_code = -1;  ///< -1: ended by a signal

@@ -7,7 +7,7 @@
 #include "gpu/device/driver.h"
 
 int main() {
-    const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry work(.param .u64 p) { ret; }\n";
+    const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry work() { ret; }\n";
     CUcontext context = nullptr;
     CUmodule module = nullptr;
     CUfunction function = nullptr;
