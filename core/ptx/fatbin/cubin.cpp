@@ -2,7 +2,8 @@
 // Cubins are ELF files with machine 190. NVIDIA documents neither their notes nor .nv.info; the layouts below are what
 // ptxas 13.0 writes (tests/data/ptx/fatbin), and for the older flags what LLVM's BinaryFormat/ELF.h names EF_CUDA_*.
 //
-//  e_flags          ABI version 7 and below: bits 0..7 real, 16..23 virtual architecture; 8 and above: bits 8..15 real
+//  e_flags          ABI version 7 and below: bits 0..7 real, 16..23 virtual architecture, bit 11 'a'; 8 and above:
+//                   bits 8..15 real, bit 3 'a' (13.0 sets it for sm_90a only where the code needs it)
 //  .note.nv.cuinfo  descriptor: u16 version, u16 virtual architecture, u16 toolkit (130 = 13.0)
 //  .note.nv.tkinfo  descriptor: u32 version (2), u32 offsets of: object, tool name, tool version, tool build, options;
 //                   then the string table they point into
@@ -110,7 +111,7 @@ void read_notes(CubinMember& member, const SectionMap& sections) {
         });
 }
 
-/// 'a' of "-arch sm_90a": the flags of the ELF header don't have it.
+/// 'a' of "-arch sm_90a".
 char suffix_of_options(std::string_view options) {
     constexpr std::string_view kArch = "-arch sm_";
     const std::size_t begin = options.find(kArch);
@@ -197,6 +198,8 @@ Result<Cubin> read_cubin(Bytes bytes) {
     member.virtual_architecture = new_flags ? 0 : file->flags >> 16 & 0xff;
     read_notes(member, sections);
     member.suffix = suffix_of_options(member.tool_options);
+    if (member.suffix == 0 && (file->flags & (new_flags ? 0x8U : 0x800U)) != 0)
+        member.suffix = 'a';
     const Usage usage = usage_of(sections);
     const bool system_shared = member.architecture >= 90 && !cubin.relocatable;  // the linker adds it
     for (std::uint32_t i = 0; i < file->symbols.size(); ++i) {

@@ -221,8 +221,11 @@ private:
 }  // namespace
 
 Result<std::vector<Token>> tokenize(std::string_view text, std::string_view name) {
-    if (text.size() > kMaximumTextBytes)
-        return error("EGPU-P007", std::string(name) + ": PTX text over 256 MiB is not read");
+    if (text.size() > kMaximumTextBytes) {
+        Diagnostic diagnostic = error("EGPU-P007", "PTX text over 256 MiB is not read");
+        diagnostic.where.file = std::string(name);
+        return diagnostic;
+    }
     return Lexer(text, name).run();
 }
 
