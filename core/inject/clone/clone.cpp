@@ -131,6 +131,7 @@ Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
     rewriting.layouts = request.layouts;
     rewriting.slot_of_key = request.slot_of_key;
     rewriting.accumulator_budget = request.accumulator_budget;
+    rewriting.spare_wgmma = request.spare_wgmma;
     rewriting.number_site = [&request](const SiteDescription& site) {
         SiteRecord record;
         record.kernel_id = request.kernel_id;

@@ -44,6 +44,9 @@ struct CopyRequest {
     ebpf::SlotOfKey slot_of_key;                                  ///< by session map index
     std::function<std::uint32_t(const SiteRecord&)> new_site_id;  ///< gives a number to a site (site_id unset)
     std::uint32_t accumulator_budget = 4;
+    /// Nothing at all between wgmma.fence and commit_group: for a second build, where ptxas's advice on the first one
+    /// (advice_count in compile.hpp) is more than on the reassembled copy.
+    bool spare_wgmma = false;
 };
 
 struct ProbeOutcome {

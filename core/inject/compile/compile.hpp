@@ -27,6 +27,10 @@ struct Compiled {
     std::string messages;  ///< what ptxas printed (C75xx lines among it)
 };
 
+/// Lines of ptxas's messages that say it serialised wgmma instructions or ignored setmaxnreg (C75xx). More in a copy
+/// than in its original: a program stands where none may (CopyRequest::spare_wgmma).
+std::size_t advice_count(const std::string& messages);
+
 /// A ptxas executable: $EGPU_PTXAS, PATH, /usr/local/cuda/bin; nullopt where there is none.
 std::optional<std::string> find_ptxas();
 /// "13.0"; "" where it can't be told.

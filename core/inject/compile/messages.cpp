@@ -60,6 +60,14 @@ void read_figures(std::string_view output, std::string_view entry, Compiled& com
     }
 }
 
+std::size_t advice_count(const std::string& messages) {
+    constexpr std::string_view kWord = "(C75";
+    std::size_t count = 0;
+    for (std::size_t at = messages.find(kWord); at != std::string::npos; at = messages.find(kWord, at + kWord.size()))
+        ++count;
+    return count;
+}
+
 std::string first_errors(std::string_view output) {
     constexpr std::size_t kLines = 5;
     std::string errors, first;

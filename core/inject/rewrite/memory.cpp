@@ -95,9 +95,9 @@ bool has_control_flow(std::string_view text) {
 /// True where the firing may be inserted here; else it is in the notes.
 bool may_insert(FunctionWriter& writer, const Firing& firing, std::string_view text) {
     const std::size_t index = writer.index_of(*firing.site.instruction);
-    if (!writer.straight_code_only(index) || !has_control_flow(text))
+    if (!writer.straight_code_only(index) || (!has_control_flow(text) && !writer.request().spare_wgmma))
         return true;
-    writer.skip(firing, "EGPU-P255", "between wgmma.fence and commit_group, where no branch may stand");
+    writer.skip(firing, "EGPU-P255", "between wgmma.fence and commit_group");
     return false;
 }
 

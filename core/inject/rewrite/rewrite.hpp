@@ -43,6 +43,7 @@ struct RewriteRequest {
     ebpf::SlotOfKey slot_of_key;  ///< by session map index
     std::function<std::uint32_t(const SiteDescription&)> number_site;
     std::uint32_t accumulator_budget = 4;
+    bool spare_wgmma = false;  ///< nothing between wgmma.fence and commit_group
     Target target;
     Table* table = nullptr;
     /// The register that holds the address of a module variable in a copy; "" where the name itself is used.

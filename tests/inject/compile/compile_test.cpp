@@ -58,6 +58,8 @@ TEST(Messages, FiguresOfTheEntry) {
     EXPECT_EQ(compiled.static_shared_bytes, 4096u);
     EXPECT_EQ(release_in("Cuda compilation tools, release 13.0, V13.0.88"), "13.0");
     EXPECT_EQ(release_in("something else"), "");
+    EXPECT_EQ(advice_count(output), 0u);
+    EXPECT_EQ(advice_count("ptxas info    : (C7519) a\nptxas info    : (C7508) b\n"), 2u);
 }
 
 /// A folder with a script that stands for ptxas.

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The latency of a load is measured in the machine code: between the two clock reads something waits for the load.
+// (Of five ways to write it in PTX, three only measure the issue.)
+// Instruction layout of sm_70 and later, 16 bytes: opcode in bits 0 to 11; in the control field the scoreboard that the
+// instruction sets when its result is there (bits 110 to 112, 7 is none) and the ones it waits for (bits 116 to 121).
+#include <elf.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "../session.hpp"
+#include "inject/compile/compile.hpp"
+
+namespace egpu::inject {
+namespace {
+
+using testing::Session;
+
+struct MachineInstruction {
+    std::uint32_t opcode = 0, sets = 7, waits = 0;
+    std::uint32_t special = 0;  ///< CS2R: the special register
+};
+
+constexpr std::uint32_t kReadSpecial = 0x805;  // CS2R
+constexpr std::uint32_t kLoadGlobal = 0x981;   // LDG with a uniform base or a descriptor
+constexpr std::uint32_t kLoadGlobalPlain = 0x381;
+constexpr std::uint32_t kClock = 0x50;
+
+/// The code section of kernel k.
+std::vector<MachineInstruction> code_of(const std::vector<std::byte>& cubin) {
+    std::vector<MachineInstruction> code;
+    const auto at = [&]<typename T>(std::size_t offset, T& value) {
+        if (offset + sizeof value <= cubin.size())
+            std::memcpy(&value, cubin.data() + offset, sizeof value);
+    };
+    Elf64_Ehdr header{};
+    at(0, header);
+    Elf64_Shdr names{};
+    at(header.e_shoff + sizeof names * header.e_shstrndx, names);
+    for (std::size_t number = 0; number < header.e_shnum; ++number) {
+        Elf64_Shdr section{};
+        at(header.e_shoff + sizeof section * number, section);
+        char name[8] = {};
+        at(names.sh_offset + section.sh_name, name);
+        if (std::memcmp(name, ".text.k", 8) != 0)
+            continue;
+        for (std::size_t offset = 0; offset + 16 <= section.sh_size; offset += 16) {
+            std::uint64_t low = 0, high = 0;
+            at(section.sh_offset + offset, low);
+            at(section.sh_offset + offset + 8, high);
+            code.push_back({static_cast<std::uint32_t>(low & 0xfff), static_cast<std::uint32_t>(high >> 46 & 7),
+                            static_cast<std::uint32_t>(high >> 52 & 63), static_cast<std::uint32_t>(high >> 8 & 0xff)});
+        }
+    }
+    return code;
+}
+
+std::vector<std::size_t> places(const std::vector<MachineInstruction>& code, auto wanted) {
+    std::vector<std::size_t> found;
+    for (std::size_t at = 0; at < code.size(); ++at)
+        if (wanted(code[at]))
+            found.push_back(at);
+    return found;
+}
+
+struct Load {
+    const char* name;
+    const char* statement;
+};
+
+class LatencyInMachineCode : public ::testing::TestWithParam<std::tuple<Load, const char*>> {};
+
+TEST_P(LatencyInMachineCode, SomethingWaitsForTheLoadBeforeTheSecondClock) {
+    const auto ptxas = find_ptxas();
+    if (!ptxas)
+        GTEST_SKIP() << "no ptxas on this machine";
+    const auto& [load, architecture] = GetParam();
+    const std::string text = fmt::format(R"(.version 6.4
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p)
+{{
+	.reg .pred %p<3>; .reg .f32 %f<6>; .reg .b16 %rs<3>; .reg .b32 %r<6>; .reg .b64 %rd<8>; .reg .f64 %fd<3>;
+	ld.param.u64 %rd1, [p];
+	cvta.to.global.u64 %rd2, %rd1;
+	mov.u32 %r1, %tid.x;
+	setp.gt.u32 %p1, %r1, 3;
+	mul.wide.u32 %rd3, %r1, 16;
+	add.s64 %rd4, %rd2, %rd3;
+	{}
+	st.global.f32 [%rd4+4096], %f1;
+	st.global.u16 [%rd4+8192], %rs1;
+	st.global.u64 [%rd4+12288], %rd5;
+	st.global.f64 [%rd4+12296], %fd1;
+	ret;
+}}
+)",
+                                         load.statement);
+    auto module = ptx::parse(text, "k.ptx");
+    ASSERT_TRUE(module) << to_text(module.error());
+    Session session;
+    session.attach("latency");
+    const auto copy = build_copy(session.request(*module, "k"));
+    ASSERT_TRUE(copy) << to_text(copy.error());
+    const auto compiled = compile_ptx(*ptxas, copy->ptx, "k", {architecture, {}, 60});
+    ASSERT_TRUE(compiled) << to_text(compiled.error());
+
+    const auto code = code_of(compiled->cubin);
+    const auto clocks = places(code, [](const auto& i) { return i.opcode == kReadSpecial && i.special == kClock; });
+    const auto loads =
+        places(code, [](const auto& i) { return i.opcode == kLoadGlobal || i.opcode == kLoadGlobalPlain; });
+    ASSERT_EQ(loads.size(), 1u) << code.size();
+    ASSERT_GE(clocks.size(), 2u);
+    const std::size_t at = loads[0];
+    const auto second = std::find_if(clocks.begin(), clocks.end(), [&](std::size_t clock) { return clock > at; });
+    ASSERT_NE(second, clocks.end()) << "no clock read behind the load";
+    ASSERT_NE(second, clocks.begin()) << "no clock read before the load";
+    ASSERT_NE(code[at].sets, 7u);
+    const bool waits = std::any_of(code.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                                   code.begin() + static_cast<std::ptrdiff_t>(*second) + 1,
+                                   [&](const auto& i) { return (i.waits >> code[at].sets & 1) != 0; });
+    EXPECT_TRUE(waits) << "the second clock is read before the value is there";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, LatencyInMachineCode,
+    ::testing::Combine(::testing::Values(Load{"float", "ld.global.f32 %f1, [%rd4];"},
+                                         Load{"vector", "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];"},
+                                         Load{"predicated", "@%p1 ld.global.f32 %f1, [%rd4];"},
+                                         Load{"unguarded_lanes", "@!%p1 ld.global.u64 %rd5, [%rd4];"},
+                                         Load{"byte", "ld.global.u8 %rs1, [%rd4];"},
+                                         Load{"wide", "ld.global.f64 %fd1, [%rd4+8];"},
+                                         Load{"over_its_address", "ld.global.u64 %rd4, [%rd4];"},
+                                         Load{"not_coherent", "ld.global.nc.f32 %f1, [%rd4];"},
+                                         Load{"volatile", "ld.volatile.global.f32 %f1, [%rd4];"}),
+                       ::testing::Values("sm_75", "sm_80", "sm_90", "sm_100")),
+    [](const auto& information) {
+        return fmt::format("{}_{}", std::get<0>(information.param).name, std::get<1>(information.param));
+    });
+
+}  // namespace
+}  // namespace egpu::inject
