@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads SEC("gpu[.GRANULARITY]/EVENT[.SPACE][/KERNEL]") (TARGETS E3.1) and says what is wrong with one that isn't so.
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
 
 #include "base/names.hpp"

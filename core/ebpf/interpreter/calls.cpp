@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helpers, as the reference engine does them. Per-SM maps have one copy here: what readers see after merging.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 

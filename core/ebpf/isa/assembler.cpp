@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mnemonics of the public conformance suite (uBPF's): "add32 %r1, 5", "ldxw %r0, [%r1+4]", "jeq %r1, %r2, out",
 // "lock fetch add [%r10-8], %r1", "call local f". One instruction a line; '#' begins a comment; "name:" is a label.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>

@@ -129,10 +129,10 @@ std::pair<std::uint32_t, std::uint32_t> Btf::place_of(const btf_type* parent, co
 }
 
 std::optional<std::string_view> Btf::tag_of(std::uint32_t id, std::string_view prefix) const {
-    const auto range = std::ranges::equal_range(tags_, id, {}, [](const auto& tag) { return tag.first; });
-    for (const auto& [target, tag] : range) {
-        const auto text = name(tag);
-        if (btf_decl_tag(tag)->component_idx == -1 && text.starts_with(prefix))
+    const auto target = [](const auto& tag) { return tag.first; };
+    for (auto at = std::ranges::lower_bound(tags_, id, {}, target); at != tags_.end() && at->first == id; ++at) {
+        const auto text = name(at->second);
+        if (btf_decl_tag(at->second)->component_idx == -1 && text.starts_with(prefix))
             return text.substr(prefix.size());
     }
     return std::nullopt;

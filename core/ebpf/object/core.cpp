@@ -26,6 +26,8 @@ enum Kind : std::uint32_t {
     kTypeSize = 9,
 };
 constexpr std::size_t kPathLimit = 8;
+/// Refusals of a section that are told apart; one is enough to refuse a program.
+constexpr std::size_t kRefusalLimit = 64;
 
 /// A field as the object's own header describes it.
 struct LocalField {
@@ -100,6 +102,7 @@ Result<LocalField> resolve(const Source& source, const CoreRelocation& relocatio
                          "contexts have no bit fields: use egpu.bpf.h");
         field.offset += bit / 8;
         field.name += (field.name.empty() ? "" : ".") + std::string(source.btf.text(member.name_off));
+        field.name.resize(std::min(field.name.size(), kNameLimit));
         id = member.type;
         type = source.btf.strip(id);
     }
@@ -269,10 +272,15 @@ PatchedCode patch_section(const Source& source, std::size_t section, const std::
     out.instructions.resize(elf_section.data.size() / sizeof(Instruction));
     if (!out.instructions.empty())
         std::memcpy(out.instructions.data(), elf_section.data.data(), out.instructions.size() * sizeof(Instruction));
-    for (const auto& relocation : source.notes_of(elf_section.name).core)
+    for (const auto& relocation : source.notes_of(elf_section.name).core) {
+        if (out.refusals.size() >= kRefusalLimit) {
+            out.refusals.emplace(relocation.instruction, malformed("too many of its section are"));
+            continue;
+        }
         if (auto status = relocate(source, relocation, guarded, out.instructions); !status)
             out.refusals.emplace(relocation.instruction,
                                  source.at(status.error(), elf_section.name, relocation.instruction));
+    }
     return out;
 }
 

@@ -16,6 +16,7 @@ constexpr std::uint32_t kRelocation64 = 1;     // R_BPF_64_64
 constexpr std::uint32_t kRelocationCall = 10;  // R_BPF_64_32
 /// Instructions of all programs of an object together.
 constexpr std::size_t kInstructionLimit = 1u << 18;
+constexpr std::size_t kFunctionLimit = 1u << 14;
 
 auto place(const Function& function) {
     return std::pair(function.section, function.first);
@@ -47,6 +48,8 @@ Result<std::vector<Function>> read_functions(const Source& source) {
         if (!inside || symbol.bytes == 0 || symbol.bytes % 8 != 0 || symbol.value % 8 != 0)
             return error("EGPU-B001", fmt::format("function '{}' is outside its section", symbol_name(source, symbol)),
                          "compile it again with clang -target bpf -g -O2");
+        if (functions.size() == kFunctionLimit)
+            return error("EGPU-B006", fmt::format("the object has more than {} functions", kFunctionLimit));
         functions.push_back({symbol_name(source, symbol), symbol.section, static_cast<std::uint32_t>(symbol.value / 8),
                              static_cast<std::uint32_t>(symbol.bytes / 8), symbol.binding != STB_LOCAL});
     }

@@ -46,7 +46,7 @@ std::optional<std::uint32_t> take(std::span<const std::byte>& data) {
 }
 
 /// Rows of one table. Programs for a GPU have hundreds.
-constexpr std::uint32_t kLineLimit = 1u << 20, kCoreLimit = 1u << 14;
+constexpr std::uint32_t kLineLimit = 1u << 18, kCoreLimit = 1u << 14;
 
 /// One table: a row size, then for each section its name, a count, the rows. `add(section name, row)`.
 template <typename Row, typename Add>

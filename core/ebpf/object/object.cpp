@@ -4,6 +4,8 @@
 #include <bpf/libbpf.h>
 
 #include <algorithm>
+#include <cstring>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -35,6 +37,25 @@ Diagnostic unknown_section(const std::string& program, const std::string& sectio
         "write SEC(\"gpu[.GRANULARITY]/EVENT[.SPACE][/KERNEL]\"), such as \"gpu/load.global\"");
 }
 
+/// Names of the structs that the object's functions take as their first argument, by the function's name.
+std::unordered_map<std::string_view, std::string_view> first_arguments(const Btf& btf) {
+    std::unordered_map<std::string_view, std::string_view> out;
+    for (std::uint32_t id = 1; id < btf.count(); ++id) {
+        const btf_type* function = btf.type(id);
+        if (function == nullptr || Btf::kind(function) != BTF_KIND_FUNC)
+            continue;
+        const btf_type* prototype = btf.type(function->type);
+        if (prototype == nullptr || Btf::kind(prototype) != BTF_KIND_FUNC_PROTO || Btf::elements(prototype) == 0)
+            continue;
+        const btf_type* pointer = btf.strip(Btf::rows<btf_param>(prototype)[0].type);
+        const btf_type* target =
+            pointer != nullptr && Btf::kind(pointer) == BTF_KIND_PTR ? btf.strip(pointer->type) : nullptr;
+        if (target != nullptr && Btf::kind(target) == BTF_KIND_STRUCT)
+            out.emplace(btf.name(function), btf.name(target));
+    }
+    return out;
+}
+
 class Reader {
 public:
     explicit Reader(Source source) : source_(std::move(source)) {}
@@ -43,6 +64,7 @@ public:
 private:
     Status read_programs();
     Status read_program(const Function& function, const std::string& section, Linker& linker);
+    Status check_context(const Program& program) const;
     Status keep_usable_maps();
     Diagnostic here(Diagnostic diagnostic) const {
         if (diagnostic.where.file.empty())
@@ -54,6 +76,7 @@ private:
     std::vector<Function> functions_;
     std::vector<MapSource> maps_;
     Constants constants_;
+    std::unordered_map<std::string_view, std::string_view> arguments_;
     Object object_;
 };
 
@@ -70,10 +93,24 @@ Status Reader::read_program(const Function& function, const std::string& section
     if (!point)
         return source_.at(point.error(), section, function.first);
     program.point = *std::move(point);
+    if (auto status = check_context(program); !status)
+        return source_.at(status.error(), section, function.first);
     if (auto status = linker.link(function, program); !status)
         return status;
     object_.programs.push_back(std::move(program));
     return ok();
+}
+
+/// A kernel's context has no fields of an access; the other way round all is there.
+Status Reader::check_context(const Program& program) const {
+    const auto argument = arguments_.find(program.name);
+    if (context_of(program.point.event) != ContextKind::kernel || argument == arguments_.end() ||
+        argument->second.substr(0, argument->second.find("___")) != "egpu_mem_ctx")
+        return ok();
+    return error("EGPU-B015",
+                 fmt::format("program '{}' takes an egpu_mem_ctx, and {} gives an egpu_kernel_ctx", program.name,
+                             to_name(program.point.event)),
+                 "take a struct egpu_kernel_ctx *, or choose load, store, atomic, mem or load_return");
 }
 
 Status Reader::read_programs() {
@@ -139,6 +176,7 @@ Result<Object> Reader::read() {
     if (!constants)
         return here(constants.error());
     constants_ = *std::move(constants);
+    arguments_ = first_arguments(source_.btf);
     if (auto status = read_programs(); !status)
         return status.errors();
     if (auto status = keep_usable_maps(); !status)

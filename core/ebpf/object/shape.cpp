@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ebpf/object/shape.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -9,7 +10,8 @@ namespace egpu::ebpf {
 namespace {
 
 constexpr std::size_t kFieldLimit = 256;
-constexpr std::size_t kEnumeratorLimit = 256;
+constexpr std::size_t kEnumeratorLimit = 1024;  // of one key or value
+constexpr std::size_t kMemberLimit = 4096;      // visited, with those that hold nothing
 constexpr int kDepthLimit = 16;
 
 struct RoleRow {
@@ -38,10 +40,11 @@ std::string enumerator_name(std::string_view name) {
     return out;
 }
 
-std::vector<std::pair<std::int64_t, std::string>> enumerators(const Btf& btf, const btf_type* type) {
+std::vector<std::pair<std::int64_t, std::string>> enumerators(const Btf& btf, const btf_type* type, std::size_t& room) {
     std::vector<std::pair<std::int64_t, std::string>> out;
-    if (Btf::elements(type) > kEnumeratorLimit)
+    if (Btf::elements(type) > room)
         return out;  // shown as numbers
+    room -= Btf::elements(type);
     if (Btf::kind(type) == BTF_KIND_ENUM)
         for (const auto& row : Btf::rows<btf_enum>(type))
             out.emplace_back(row.val, enumerator_name(btf.text(row.name_off)));
@@ -72,6 +75,7 @@ private:
 
     const Btf& btf_;
     std::vector<TypeField> fields_;
+    std::size_t enumerators_left_ = kEnumeratorLimit, members_left_ = kMemberLimit;
 };
 
 Role Flattener::role_of(std::uint32_t id) const {
@@ -93,8 +97,9 @@ Role Flattener::role_of(std::uint32_t id) const {
 }
 
 Status Flattener::add(const std::string& name, std::uint32_t id, std::uint32_t offset, int depth) {
-    if (depth > kDepthLimit)
-        return refused(name, "is nested too deeply");
+    if (depth > kDepthLimit || members_left_ == 0)
+        return refused(name, "is nested too deeply, or has too many members");
+    --members_left_;
     const btf_type* type = btf_.strip(id);
     if (type == nullptr)
         return refused(name, "has no type");
@@ -185,7 +190,7 @@ Status Flattener::add_scalar(const std::string& name, std::uint32_t id, std::uin
     if (kind == BTF_KIND_INT)
         field.is_signed = (BTF_INT_ENCODING(*reinterpret_cast<const std::uint32_t*>(type + 1)) & BTF_INT_SIGNED) != 0;
     if (kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64) {
-        field.enumerators = enumerators(btf_, type);
+        field.enumerators = enumerators(btf_, type, enumerators_left_);
         for (const auto& [value, unused] : field.enumerators)
             field.is_signed |= value < 0;
     }

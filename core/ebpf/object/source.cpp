@@ -9,7 +9,7 @@ namespace egpu::ebpf {
 namespace {
 
 /// Larger objects are no eBPF programs; bounds everything that is derived from one.
-constexpr std::size_t kFileLimit = std::size_t{64} << 20;
+constexpr std::size_t kFileLimit = std::size_t{32} << 20;
 
 }  // namespace
 
