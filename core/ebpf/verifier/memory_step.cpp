@@ -34,17 +34,20 @@ Scalar constant_load(const Object& object, const Span& span, std::uint32_t bytes
 }  // namespace
 
 /// What the memory at a checked place holds.
-Value Walk::loaded(const Scene& scene, const MemoryAccess& access) {
+Value Walk::loaded(State& state, const MemoryAccess& access) {
     const Span span = span_of(access);
     Scalar number = Scalar::of_bytes(access.bytes);
     switch (access.pointer.kind) {
         case Kind::context: {
             const ContextField* field = field_at(context_, static_cast<std::uint32_t>(span.first), access.bytes);
             found_.fields_read.insert(std::string(field->name));
-            return Value::number(context_number(*field));
+            // A special register of the hardware that PTX calls volatile: two reads may differ.
+            if (field->name == "sm")
+                return Value::number(context_number(*field));
+            return state.read_field(*field, context_number(*field));
         }
         case Kind::stack: {
-            const Stack& stack = scene.state.frames[access.pointer.frame].stack;
+            const Stack& stack = state.frames[access.pointer.frame].stack;
             const auto first = static_cast<std::int32_t>(span.first);
             StackFault fault;
             if (span.exact)
@@ -95,7 +98,7 @@ Verdict Walk::step_load(State& state) {
         return refusal;
     if (auto refusal = use_stack(state, access))
         return refusal;
-    Value value = loaded(scene(state), access);
+    Value value = loaded(state, access);
     if (mode_of(i) == kModeMemSigned && value.is_scalar()) {
         value.scalar = sign_extend(value.scalar, 8 * access.bytes, Width::bits64);
         value.scalar.link = 0;
@@ -177,7 +180,7 @@ Verdict Walk::step_atomic(State& state) {
     if (fetches) {
         if (auto refusal = check_writable(result))
             return refusal;
-        state.set(result, loaded(scene(state), access));
+        state.set(result, loaded(state, access));
     }
     note_atomic(state.at, access, fetches);
     state.cost = state.cost + Cost{0, 0, 1};

@@ -15,7 +15,8 @@ QuotedLine quoted(const LineInfo& line) {
 
 /// The expression of the message, and its column instead of clang's, which is often that of the statement.
 void underline(Diagnostic& diagnostic, const LineInfo& line, const std::string& subject) {
-    auto extent = expression_with(line.text, subject, line.column);
+    // Of a call, the argument that is meant; else what clang points at.
+    auto extent = is_call_at(line.text, line.column) ? expression_with(line.text, subject, line.column) : std::nullopt;
     if (!extent)
         extent = expression_at(line.text, line.column);
     if (!extent)

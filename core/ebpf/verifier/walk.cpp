@@ -83,6 +83,7 @@ Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
     for (std::size_t i = 0; i + 1 < state.frames.size(); ++i)
         state.forget_dead(i, static_cast<std::uint16_t>(flow_.live[state.frames[i + 1].return_to] & 0x3c0));
     state.forget_dead(state.frames.size() - 1, flow_.live[state.at]);
+    state.forget_fields(flow_.live_fields[state.at]);
     state.drop_single_links();
     const Explored::Arrival arrival = explored_.arrive(state, node);
     if (arrival.outcome == Explored::Outcome::fresh) {

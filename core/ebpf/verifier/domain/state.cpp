@@ -43,6 +43,8 @@ bool covers(const Value& wider, const Value& narrower, Renamings& names) {
         return false;
     if (b.application_address && !a.application_address)
         return false;
+    if (a.link != 0 && b.link == 0)
+        return false;
     if (a.link != 0 && !names.links.pair(a.link, b.link))
         return false;
     if ((wider.identity == 0) != (narrower.identity == 0))
@@ -68,6 +70,17 @@ bool covers(const std::vector<Divergence>& wider, const std::vector<Divergence>&
                       [](const Divergence& a, const Divergence& b) {
                           return a.join == b.join && a.frame == b.frame && a.variability >= b.variability;
                       });
+}
+
+bool covers(const std::vector<KnownField>& wider, const std::vector<KnownField>& narrower, Renamings& names) {
+    for (const KnownField& known : wider) {
+        const auto same = std::find_if(narrower.begin(), narrower.end(),
+                                       [&](const KnownField& other) { return other.field == known.field; });
+        const Value value = same == narrower.end() ? Value::number(known.unread) : same->value;
+        if (!covers(known.value, value, names))
+            return false;
+    }
+    return true;
 }
 
 bool covers(const Frame& wider, const Frame& narrower, Renamings& names) {
@@ -108,6 +121,24 @@ void State::set(unsigned index, const Value& value) {
     Value written = value;
     written.scalar.depth = depth();
     frame().registers[index] = written;
+}
+
+std::uint64_t field_bit(const ContextField& field) {
+    return std::uint64_t{1} << (&field - context_fields().data());
+}
+
+Value State::read_field(const ContextField& field, const Scalar& unread) {
+    auto known =
+        std::find_if(fields.begin(), fields.end(), [&](const KnownField& each) { return each.field == &field; });
+    if (known == fields.end())
+        known = fields.insert(fields.end(), {&field, unread, Value::number(unread)});
+    if (known->value.scalar.link == 0 && !known->value.scalar.is_constant())
+        known->value.scalar.link = next_link++;
+    return known->value;
+}
+
+void State::forget_fields(std::uint64_t live) {
+    std::erase_if(fields, [&](const KnownField& known) { return (field_bit(*known.field) & live) == 0; });
 }
 
 void State::diverge(std::uint32_t join, Variability variability) {
@@ -168,6 +199,8 @@ bool covers(const State& wider, const State& narrower) {
         !covers(wider.divergences, narrower.divergences))
         return false;
     Renamings names;
+    if (!covers(wider.fields, narrower.fields, names))
+        return false;
     for (std::size_t i = 0; i < wider.frames.size(); ++i)
         if (!covers(wider.frames[i], narrower.frames[i], names))
             return false;

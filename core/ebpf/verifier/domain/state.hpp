@@ -22,6 +22,9 @@ struct Divergence {
     Variability variability = Variability::site;
 };
 
+/// The bit of a field in a set of fields: its place in context_fields().
+std::uint64_t field_bit(const ContextField& field);
+
 struct Frame {
     std::array<Value, 10> registers;  ///< r0 to r9; r10 is the frame itself
     Stack stack;
@@ -40,11 +43,19 @@ struct Cost {
     void raise_to(const Cost& other);
 };
 
+/// A field of the context that this path has read: it is the same at each read of a firing.
+struct KnownField {
+    const ContextField* field = nullptr;
+    Scalar unread;  ///< what is known of it before
+    Value value;
+};
+
 struct State {
     std::uint32_t at = 0;
     std::uint32_t came_from = 0;  ///< the branch at which this path left another
     std::vector<Frame> frames;
     Cost cost;
+    std::vector<KnownField> fields;
     std::vector<Divergence> divergences;  ///< innermost last
     /// Lookups passed on this path with their keys' expressions: another key at the same place isn't static.
     std::vector<std::pair<std::uint32_t, std::uint64_t>> lookups;
@@ -58,6 +69,8 @@ struct State {
     /// Calls back with every value a program could still read.
     template <typename Visitor>
     void for_each_value(Visitor&& visit) {
+        for (KnownField& known : fields)
+            visit(known.value);
         for (Frame& frame : frames) {
             for (Value& value : frame.registers)
                 visit(value);
@@ -66,6 +79,10 @@ struct State {
         }
     }
     std::uint32_t depth() const { return static_cast<std::uint32_t>(divergences.size()); }
+    /// What a field holds, with a link between all that were read from it.
+    Value read_field(const ContextField& field, const Scalar& unread);
+    /// Forgets fields whose bit isn't set; they can be read again, and nothing is known of them then.
+    void forget_fields(std::uint64_t live);
     /// Opens a branch, or raises one that meets at the same place.
     void diverge(std::uint32_t join, Variability variability);
     /// Closes the branches of the present frame that meet at an instruction.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ebpf/events/events.hpp"
 #include "ebpf/helpers/helpers.hpp"
 #include "ebpf/verifier/flow/graph.hpp"
 
@@ -94,6 +95,39 @@ void find_live(std::span<const Instruction> program, const Graph& graph, Flow& f
     }
 }
 
+/// Fields of a context that a load would read, were its base the context. One read by a moved pointer is missed, and a
+/// load of something else counted: what is known of a field may be forgotten at any time, so both do no harm.
+std::uint64_t fields_of(const Instruction& i) {
+    std::uint64_t fields = 0;
+    if (class_of(i) != kClassLdx)
+        return 0;
+    const std::span<const ContextField> all = context_fields();
+    for (std::size_t n = 0; n < all.size(); ++n)
+        if (all[n].offset == static_cast<std::uint32_t>(i.offset) && all[n].bytes == access_bytes(i))
+            fields |= std::uint64_t{1} << n;
+    return fields;
+}
+
+void find_live_fields(std::span<const Instruction> program, const Graph& graph, Flow& flow) {
+    std::vector<std::uint32_t> work;
+    for (std::uint32_t at = 0; at < program.size(); ++at) {
+        flow.live_fields[at] = fields_of(program[at]);
+        if (flow.live_fields[at] != 0)
+            work.push_back(at);
+    }
+    while (!work.empty()) {
+        const std::uint32_t at = work.back();
+        work.pop_back();
+        for (const std::uint32_t before : graph.predecessors(at)) {
+            const std::uint64_t live = flow.live_fields[before] | flow.live_fields[at];
+            if (live == flow.live_fields[before])
+                continue;
+            flow.live_fields[before] = live;
+            work.push_back(before);
+        }
+    }
+}
+
 void find_functions(std::span<const Instruction> program, Flow& flow) {
     flow.functions = {0};
     for (std::uint32_t at = 0; at < program.size(); ++at) {
@@ -137,10 +171,12 @@ Flow analyse_flow(std::span<const Instruction> program) {
     flow.is_meeting.resize(program.size());
     flow.back_edge.resize(program.size(), Flow::kFunctionEnd);
     flow.live.resize(program.size());
+    flow.live_fields.resize(program.size());
     flow.function.resize(program.size());
     find_functions(program, flow);
     const Graph graph(program);
     find_live(program, graph, flow);
+    find_live_fields(program, graph, flow);
     flow.join = graph.joins();
     return flow;
 }

@@ -13,12 +13,13 @@ namespace egpu::ebpf {
 struct Flow {
     static constexpr std::uint32_t kFunctionEnd = 0xffffffffu;
 
-    std::vector<std::uint8_t> is_meeting;  ///< several paths come here: jump targets, functions, behind calls of them
-    std::vector<std::uint32_t> back_edge;  ///< of a loop's start: the last jump back to it; else kFunctionEnd
-    std::vector<std::uint16_t> live;       ///< bit n: rn may be read from here on
-    std::vector<std::uint32_t> join;       ///< of conditional jumps: where all their paths meet again
-    std::vector<std::uint32_t> function;   ///< first instruction of the function each belongs to
-    std::vector<std::uint32_t> functions;  ///< first instructions, ascending; 0 is the program
+    std::vector<std::uint8_t> is_meeting;    ///< several paths come here: jump targets, functions, behind calls of them
+    std::vector<std::uint32_t> back_edge;    ///< of a loop's start: the last jump back to it; else kFunctionEnd
+    std::vector<std::uint16_t> live;         ///< bit n: rn may be read from here on
+    std::vector<std::uint64_t> live_fields;  ///< bit n: context_fields()[n] may be read by its offset from here on
+    std::vector<std::uint32_t> join;         ///< of conditional jumps: where all their paths meet again
+    std::vector<std::uint32_t> function;     ///< first instruction of the function each belongs to
+    std::vector<std::uint32_t> functions;    ///< first instructions, ascending; 0 is the program
 };
 
 /// The instruction a jump or a local call goes to.

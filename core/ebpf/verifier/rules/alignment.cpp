@@ -16,7 +16,7 @@ Span span_of(const MemoryAccess& access) {
             offset.is_constant()};
 }
 
-Verdict check_alignment(const Scene&, const MemoryAccess& access) {
+Verdict check_alignment(const Scene& scene, const MemoryAccess& access) {
     if (access.bytes < 2)
         return std::nullopt;
     const Tristate address =
@@ -26,6 +26,8 @@ Verdict check_alignment(const Scene&, const MemoryAccess& access) {
     Refusal refusal;
     refusal.code = "EGPU-V008";
     refusal.message = fmt::format("this access of {} bytes is not aligned to {}", access.bytes, access.bytes);
+    if (access.pointer.is_map_pointer())
+        name_of(scene, access.pointer, &refusal.subject);
     refusal.why =
         address.is_constant()
             ? fmt::format("it lies at byte {}; a misaligned access ends the application on a GPU",

@@ -20,7 +20,7 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
                               ? fmt::format("the loop at line {} may not end within {} instructions", line->line, limit)
                               : fmt::format("this loop may not end within {} instructions", limit);
         refusal.why = fmt::format(
-            "no bound was found in following it so far; a program at {} may take {} a firing, and a GPU that hangs "
+            "no bound was found in following it so far; a program at gpu/{} may take {} a firing, and a GPU that hangs "
             "must be reset",
             event, limit);
         refusal.fix =
@@ -30,9 +30,8 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
     }
     refusal.code = "EGPU-V010";
     refusal.message = fmt::format("the program can take more than {} instructions a firing", limit);
-    refusal.why =
-        fmt::format("its longest path takes {} or more; it runs in every thread at each {}, and {} is the limit there",
-                    worst, event, limit);
+    refusal.why = fmt::format("its longest path takes {} or more; it runs at every gpu/{}, and {} is the limit there",
+                              worst, event, limit);
     refusal.fix = "do less here, or move the work to gpu/kernel_exit, where 4096 are allowed";
     return refusal;
 }

@@ -39,7 +39,7 @@ Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes)
     refusal.why = fmt::format("it reads {} bytes at offset {}; only whole fields can be read", bytes, span.first);
     for (const ContextField& field : context_fields())
         if (field.offset == span.first && field.bytes == bytes && scene.context == ContextKind::kernel)
-            refusal.why = fmt::format("'{}' exists at events of memory accesses only; this program runs at {}",
+            refusal.why = fmt::format("'{}' exists at events of memory accesses only; this program runs at gpu/{}",
                                       field.name, to_name(scene.program.point.event));
     for (const ContextField& field : context_fields()) {
         const bool inside = span.first >= field.offset && span.end <= field.offset + std::int64_t{field.bytes};
@@ -71,7 +71,7 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
     const Event event = scene.program.point.event;
     if (field->return_events_only && event != Event::load_return && event != Event::atomic_return) {
         refusal.code = "EGPU-V012";
-        refusal.message = fmt::format("'{}' is not known yet at {}", field->name, to_name(event));
+        refusal.message = fmt::format("'{}' is not known yet at gpu/{}", field->name, to_name(event));
         refusal.why = "it ends when the value is there";
         refusal.fix = "use gpu/load_return or gpu/atomic_return";
         return refusal;

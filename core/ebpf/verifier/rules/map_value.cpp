@@ -13,8 +13,8 @@ Verdict check_map_value(const Scene& scene, const MemoryAccess& access) {
         return std::nullopt;
     Refusal refusal;
     refusal.code = "EGPU-V006";
-    refusal.message =
-        fmt::format("this access {} outside {}", span.exact ? "is" : "may be", name_of(scene, access.pointer));
+    refusal.message = fmt::format("this access {} outside {}", span.exact ? "is" : "may be",
+                                  name_of(scene, access.pointer, &refusal.subject));
     refusal.why = fmt::format("it {} bytes {} to {}; a value of map '{}' has {} bytes",
                               span.exact ? "covers" : "can cover", span.first, span.end - 1, map.name, map.value_bytes);
     refusal.fix = span.exact ? "check the index or the cast against the map's value type"

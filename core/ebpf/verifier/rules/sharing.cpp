@@ -4,16 +4,27 @@
 #include <fmt/format.h>
 
 #include "ebpf/verifier/rules/rule.hpp"
+#include "ebpf/verifier/source/expression.hpp"
 
 namespace egpu::ebpf {
 namespace {
 
-Refusal read_modify_write(const std::string& name) {
+/// "t->accesses" where the source says so.
+std::string stored_expression(const Scene& scene) {
+    const LineInfo* line = scene.program.line_of(scene.at);
+    const auto extent = line == nullptr ? std::nullopt : expression_at(line->text, line->column);
+    return extent ? line->text.substr(extent->column - 1, extent->length) : std::string();
+}
+
+Refusal read_modify_write(const std::string& name, const std::string& expression) {
     Refusal refusal;
     refusal.code = "EGPU-V014";
-    refusal.message = fmt::format("{} is read, changed and written back without an atomic", name);
+    refusal.message = fmt::format("{} is read, changed and written back without an atomic",
+                                  expression.empty() ? name : fmt::format("'{}'", expression));
     refusal.why = "all threads of the GPU do this at once, on the same value: nearly every update would be lost";
-    refusal.fix = "__sync_fetch_and_add(&value, n) instead of value += n";
+    const std::string value = expression.empty() ? "value" : expression;
+    const std::string address = value.starts_with('*') ? value.substr(1) : "&" + value;
+    refusal.fix = fmt::format("__sync_fetch_and_add({}, n) instead of {} += n", address, value);
     return refusal;
 }
 
@@ -41,7 +52,7 @@ Verdict check_number(const Scene& scene, const Value& value, const char* use) {
 Verdict check_update_source(const Scene& scene, std::uint32_t map, const Scalar& content) {
     if ((content.loaded_from & map_bit(map)) == 0)
         return std::nullopt;
-    return read_modify_write(fmt::format("the value of map '{}'", scene.map(map).name));
+    return read_modify_write(fmt::format("the value of map '{}'", scene.map(map).name), {});
 }
 
 Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const Value& stored) {
@@ -49,7 +60,7 @@ Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const
     const bool from_itself = (stored.is_scalar() && (stored.scalar.loaded_from & map_bit(access.pointer.map)) != 0) ||
                              (stored.kind == Kind::partial_sum && stored.map == access.pointer.map);
     if (from_itself)
-        return read_modify_write(name_of(scene, access.pointer));
+        return read_modify_write(name_of(scene, access.pointer), stored_expression(scene));
     if (auto refusal = check_number(scene, stored, "stored in a map"))
         return refusal;
     if (!map.per_sm())

@@ -176,6 +176,13 @@ std::optional<Extent> expression_with(std::string_view text, std::string_view na
     return around_word(text, at);
 }
 
+bool is_call_at(std::string_view text, std::uint32_t column) {
+    std::size_t end = column == 0 ? text.size() : column - 1;
+    while (end < text.size() && is_word(text[end]))
+        ++end;
+    return end < text.size() && text[end] == '(' && end != column - 1;
+}
+
 std::string assigned_name(std::string_view text, std::uint32_t column) {
     std::size_t end = column == 0 ? 0 : std::min<std::size_t>(column - 1, text.size());
     const auto skip = [&] {

@@ -22,6 +22,9 @@ std::optional<Extent> expression_at(std::string_view text, std::uint32_t column)
 /// The expression that holds a name as a whole word, the first from a column on, else the first of the line.
 std::optional<Extent> expression_with(std::string_view text, std::string_view name, std::uint32_t from_column);
 
+/// True where the name of a function that is called stands at a column.
+bool is_call_at(std::string_view text, std::uint32_t column);
+
 /// "t" of `struct traffic *t = lookup(...)`, where the column is that of the right side; "" where there is none.
 std::string assigned_name(std::string_view text, std::uint32_t column);
 
