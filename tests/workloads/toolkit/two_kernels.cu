@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More of the runtime: two kernels and a template, __constant__ and __device__ variables, a stream with events, dynamic
+// More of the runtime: two kernels and a template, __constant__, __device__ and
+// __managed__ variables, a stream with events, dynamic
 // shared memory, a launch with attributes, occupancy, device properties, an error that is meant to come.
 #include <cuda_runtime.h>
 
@@ -9,6 +10,7 @@
 
 __constant__ int factors[4];
 __device__ unsigned total;
+__managed__ unsigned blocks_done = 100;
 
 __global__ void scale(int* values, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -31,6 +33,7 @@ __global__ void add_up(const T* values, int n) {
     }
     if (threadIdx.x == 0) {
         atomicAdd(&total, of_block[0]);
+        atomicAdd(&blocks_done, 1u);
     }
 }
 
@@ -100,6 +103,7 @@ int main() {
     unsigned result = 0;
     CHECK(cudaMemcpyFromSymbol(&result, total, sizeof result));
     check(result == wanted, "sum");
+    check(blocks_done == 100 + n / 256, "managed variable");
     check_error();
     CHECK(cudaEventDestroy(begin));
     CHECK(cudaEventDestroy(end));

@@ -2,6 +2,8 @@
 // Loading a module: its variables are laid out and initialised; kernels are decoded when asked for.
 #include "gpu/simulated/executor/module.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -44,9 +46,15 @@ struct Module::State {
             const auto released = memory.release(address);
             (void)released;  // the allocation is our own and exists
         }
+        for (const auto& [pages, bytes] : managed_pages) {
+            const auto unmapped = memory.unmap_host(pages);
+            (void)unmapped;
+            munmap(pages, bytes);
+        }
     }
 
     Status allocate(const ptx::Variable& variable);
+    Result<std::uint64_t> allocate_managed(std::uint64_t bytes, std::string name);
     Status add_scope(const ptx::Scope& scope, unsigned depth);
     Status initialize();
     void add_functions();
@@ -57,11 +65,26 @@ struct Module::State {
     ModuleSymbols symbols;
     std::vector<const ptx::Variable*> stored;
     std::vector<std::uint64_t> allocated;
+    std::vector<std::pair<void*, std::uint64_t>> managed_pages;
     std::vector<VariableInfo> variables;
     std::vector<std::string> kernel_names;
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<const Kernel>, std::less<>> kernels;  // under mutex
 };
+
+/// Memory of a .managed variable: at an address that the host can use as well.
+Result<std::uint64_t> Module::State::allocate_managed(std::uint64_t bytes, std::string name) {
+    void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) {
+        return error("EGPU-X020", fmt::format("no memory for the managed variable '{}'", name));
+    }
+    if (auto status = memory.map_host(pages, bytes, std::move(name)); !status) {
+        munmap(pages, bytes);
+        return status.errors();
+    }
+    managed_pages.emplace_back(pages, bytes);
+    return reinterpret_cast<std::uint64_t>(pages);
+}
 
 Status Module::State::allocate(const ptx::Variable& variable) {
     if (!has_storage(variable)) {
@@ -83,16 +106,21 @@ Status Module::State::allocate(const ptx::Variable& variable) {
         bytes = initializer_bytes(variable);
     }
     const bool constant = variable.space == ptx::Space::constant;
-    const auto address =
-        memory.allocate(std::max<std::uint64_t>(bytes, 1), alignment_of(variable),
-                        constant ? AllocationKind::constant : AllocationKind::variable, std::string(variable.name));
+    const bool managed =
+        std::find(variable.attributes.begin(), variable.attributes.end(), "managed") != variable.attributes.end();
+    const std::uint64_t wanted = std::max<std::uint64_t>(bytes, 1);
+    std::string variable_name(variable.name);
+    const auto address = managed ? allocate_managed(wanted, std::move(variable_name))
+                                 : memory.allocate(wanted, alignment_of(variable),
+                                                   constant ? AllocationKind::constant : AllocationKind::variable,
+                                                   std::move(variable_name));
     if (!address) {
         return address.errors();
     }
-    allocated.push_back(*address);
+    if (!managed) {
+        allocated.push_back(*address);
+    }
     symbols.variables.insert_or_assign(variable.name, ModuleVariable{&variable, *address});
-    const bool managed =
-        std::find(variable.attributes.begin(), variable.attributes.end(), "managed") != variable.attributes.end();
     variables.push_back({std::string(variable.name), *address, bytes, constant, managed});
     stored.push_back(&variable);
     return ok();

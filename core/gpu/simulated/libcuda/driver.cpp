@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/diagnostic.hpp"
@@ -72,10 +73,18 @@ CUresult initialise() {
 }
 
 void report(std::string_view text) {
-    std::string line = "egpu: simulated GPU: ";
-    line += text;
-    line += '\n';
-    std::string_view rest = line;
+    // Every line that egpu writes to a program's stderr begins with its name.
+    std::string lines;
+    std::string_view prefix = "egpu: simulated GPU: ";
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        if (end > 0) {
+            lines.append(prefix).append(text.substr(0, end)).append("\n");
+            prefix = "egpu:   ";
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    std::string_view rest = lines;
     while (!rest.empty()) {
         const ssize_t written = write(STDERR_FILENO, rest.data(), rest.size());
         if (written <= 0) {
@@ -86,11 +95,7 @@ void report(std::string_view text) {
 }
 
 void report(const Diagnostic& diagnostic) {
-    std::string text = to_text(diagnostic);
-    while (!text.empty() && text.back() == '\n') {
-        text.pop_back();
-    }
-    report(std::string_view(text));
+    report(std::string_view(to_text(diagnostic)));
 }
 
 std::shared_ptr<Context> make_context(unsigned flags) {

@@ -84,6 +84,7 @@ LoadedImage load_text(std::string text, Driver& state) {
     loaded.module->module = std::move(*module);
     loaded.module->label = label;
     loaded.module->ptx_version = version;
+    loaded.module->syncs_grids = text.find("%envreg") != std::string::npos;
     loaded.text = std::move(text);
     return loaded;
 }

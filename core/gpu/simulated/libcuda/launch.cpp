@@ -56,6 +56,11 @@ CUresult check_shape(const Request& request, const Function& function) {
     if (block.count() > static_cast<std::uint64_t>(max_threads(function))) {
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     }
+    if (request.cooperative && function.module->syncs_grids) {
+        report("a cooperative launch of '" + function.kernel->name +
+               "': barriers over a grid (cooperative groups) need a workspace that the simulated GPU has not got");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
     if (request.cooperative) {
         const int resident = resident_blocks(function, static_cast<int>(block.count()), request.shared_bytes);
         if (grid.count() > static_cast<std::uint64_t>(resident) * kSmCount) {

@@ -74,6 +74,7 @@ struct LoadedModule {
     std::unique_ptr<Module> module;
     std::string label;              ///< for messages
     int ptx_version = 0;            ///< 70 for .target sm_70
+    bool syncs_grids = false;       ///< reads %envreg: grid-wide barriers, whose workspace a driver provides
     const void* library = nullptr;  ///< the Library it belongs to, or null
     std::mutex mutex;
     std::unordered_map<std::string, Function*> functions;  ///< those asked for so far

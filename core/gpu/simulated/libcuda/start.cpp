@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuInit, versions, error texts, and cuGetProcAddress, which answers by requested version and by default stream.
+#include <atomic>
 #include <string_view>
 
 #include "gpu/simulated/libcuda/driver.hpp"
@@ -125,6 +126,13 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 CUresult cuGetExportTable(const void** table, const CUuuid* id) {
     if (table == nullptr || id == nullptr) {
         return CUDA_ERROR_INVALID_VALUE;
+    }
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) {
+        report(std::string_view(
+            "NVIDIA's CUDA runtime, or another library of theirs, asks for a private interface of NVIDIA's driver, "
+            "which the simulated GPU has not got; a program with the runtime linked in statically runs here after "
+            "nvcc -cudart shared"));
     }
     *table = nullptr;
     return CUDA_ERROR_NOT_FOUND;
