@@ -58,8 +58,8 @@ public:
         EXPECT_TRUE(memory.copy_out(values.data(), address, count * sizeof(T)));
         return values;
     }
-    LaunchResult run(Module& module, const std::string& kernel, Dimensions grid, Dimensions block, const Parameters& parameters,
-                     std::uint32_t shared = 0) {
+    LaunchResult run(Module& module, const std::string& kernel, Dimensions grid, Dimensions block,
+                     const Parameters& parameters, std::uint32_t shared = 0) {
         const auto found = module.kernel(kernel);
         if (!found) {
             ADD_FAILURE() << to_text(found.error());
@@ -78,6 +78,8 @@ public:
     LaunchEnvironment environment;
 };
 
-inline std::string why(const LaunchResult& result) { return result.fault ? result.fault->text : std::string("no fault"); }
+inline std::string why(const LaunchResult& result) {
+    return result.fault ? result.fault->text : std::string("no fault");
+}
 
 }  // namespace egpu::simulated::test
