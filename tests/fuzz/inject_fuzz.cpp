@@ -22,7 +22,7 @@ static void require(bool holds, const char* what) {
 static std::size_t kernels_in(const ptx::Module& module) {
     std::size_t count = 0;
     for (const auto& function : module.functions)
-        count += function.is_entry ? 1 : 0;
+        count += function.is_entry && function.body != nullptr ? 1 : 0;
     return count;
 }
 

@@ -146,6 +146,11 @@ Status check_module(const ptx::Module& module) {
 
 Status check_functions(const ptx::Module& module, const std::vector<const ptx::Function*>& functions) {
     const Names kept = names_of(functions);
+    Names defined;
+    for (const auto& function : module.functions)
+        if (function.body != nullptr && kept.contains(function.name) && !defined.insert(function.name).second)
+            return refuse("EGPU-P202", fmt::format("the module defines '{}' more than once", function.name),
+                          "give egpu the module as the compiler wrote it");
     for (const auto& alias : module.aliases)
         if (kept.contains(alias.name) || kept.contains(alias.target))
             return refuse("EGPU-P214", fmt::format("'{}' is an alias of '{}'", alias.name, alias.target),
