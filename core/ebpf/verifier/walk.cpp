@@ -96,7 +96,7 @@ Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
     }
     log_.covered(state);
     const Cost total = state.cost + arrival.remaining;
-    if (auto refusal = check_budget(scene(state), total.instructions, limit(), std::nullopt))
+    if (auto refusal = check_total(state, total, node))
         return refusal;
     explored_.finish(node, total);
     ended = true;
@@ -105,12 +105,17 @@ Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
 
 Verdict Walk::pay(State& state, const Cost& cost, Explored::Node node) {
     state.cost = state.cost + cost;
-    if (state.cost.instructions <= limit())
+    return check_total(state, state.cost, node);
+}
+
+/// Over the limit in a loop, the loop is the reason.
+Verdict Walk::check_total(const State& state, const Cost& total, Explored::Node node) const {
+    if (total.instructions <= limit())
         return std::nullopt;
     auto loop = explored_.loop_of(node, flow_);
     if (loop)
         loop = flow_.back_edge[*loop];
-    return check_budget(scene(state), state.cost.instructions, limit(), loop);
+    return check_budget(scene(state), total.instructions, limit(), loop);
 }
 
 Verdict Walk::step(State& state, Explored::Node node, bool& ended) {

@@ -33,6 +33,7 @@ private:
     Verdict arrive(State& state, Explored::Node& node, bool& ended);
     Verdict step(State& state, Explored::Node node, bool& ended);
     Verdict pay(State& state, const Cost& cost, Explored::Node node);
+    Verdict check_total(const State& state, const Cost& total, Explored::Node node) const;
     std::uint32_t limit() const;
     Scene scene(const State& state) const { return {object_, program_, context_, state, state.at}; }
 
