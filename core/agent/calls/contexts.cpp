@@ -26,6 +26,7 @@ void context_began() {
 // With the drain paused: from here on the context is not ours. `complete`: its maps were copied a last time.
 void let_go_of_home(bool complete) {
     const Lock lock(load_lock());
+    const Lock inventory(inventory_lock());
     forget_home_context();
     retire_all_copies();
     drop_functions(false);
@@ -35,7 +36,7 @@ void let_go_of_home(bool complete) {
 }
 
 void let_go_of_other() {
-    const Lock lock(load_lock());
+    const Lock inventory(inventory_lock());
     drop_functions(true);
 }
 

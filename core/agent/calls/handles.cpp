@@ -17,6 +17,17 @@ bool watched() {
     return counting() && !Forwarded::nested();
 }
 
+// How many handles an enumeration wrote: as many as there are, at most as many as fit.
+template <typename Function, typename Owner>
+unsigned int written(CUresult result, const Function* functions, unsigned int room,
+                     CUresult (*count_of)(unsigned int*, Owner), Owner owner) {
+    unsigned int count = 0;
+    if (result != CUDA_SUCCESS || functions == nullptr || !watched() || count_of == nullptr ||
+        count_of(&count, owner) != CUDA_SUCCESS)
+        return 0;
+    return count < room ? count : room;
+}
+
 // Does the same to the copy that was done to the original; a copy that can't follow is retired.
 template <typename Function, typename Call>
 void mirror(Function asked, const Call& call) {
@@ -54,13 +65,10 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int numFunct
     const auto real = real_driver().cuModuleEnumerateFunctions;
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
-    // The driver writes as many as there are, at most numFunctions: the rest stays null.
-    for (unsigned int i = 0; functions != nullptr && watched() && i < numFunctions; ++i)
-        functions[i] = nullptr;
     const CUresult result = real(functions, numFunctions, mod);
-    for (unsigned int i = 0; result == CUDA_SUCCESS && functions != nullptr && watched() && i < numFunctions; ++i)
-        if (functions[i] != nullptr)
-            function_found(functions[i], mod, nullptr);
+    const unsigned int count = written(result, functions, numFunctions, driver().cuModuleGetFunctionCount, mod);
+    for (unsigned int i = 0; i < count; ++i)
+        function_found(functions[i], mod, nullptr);
     return result;
 }
 
@@ -78,12 +86,10 @@ CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int numKernels, C
     const auto real = real_driver().cuLibraryEnumerateKernels;
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
-    for (unsigned int i = 0; kernels != nullptr && watched() && i < numKernels; ++i)
-        kernels[i] = nullptr;
     const CUresult result = real(kernels, numKernels, lib);
-    for (unsigned int i = 0; result == CUDA_SUCCESS && kernels != nullptr && watched() && i < numKernels; ++i)
-        if (kernels[i] != nullptr)
-            kernel_found(kernels[i], lib, nullptr);
+    const unsigned int count = written(result, kernels, numKernels, driver().cuLibraryGetKernelCount, lib);
+    for (unsigned int i = 0; i < count; ++i)
+        kernel_found(kernels[i], lib, nullptr);
     return result;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // _exit, _Exit, quick_exit and the exec family. In forked and vforked children, and before the first cuInit, all of
-// them only pass on. Between fork and exec a child may call nothing that locks: passing on does not.
+// them only pass on. Between fork and exec a child may call nothing that locks, and a lookup does: the next functions
+// are found when the library is loaded, which is all that happens then.
 #include "agent/calls/process_end.hpp"
 
 #include <alloca.h>
 #include <unistd.h>
+
 #include <cstdarg>
 
 #include "agent/drain/drain.hpp"
@@ -30,24 +32,6 @@ void end_of_process(egpu_end_reason reason) {
 
 namespace {
 
-// The next function of that name, found once; the C library's own where lookups fail.
-template <typename Function>
-Function next(Function* cache, const char* name) {
-    Function found = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
-    if (found == nullptr) {
-        void* symbol = next_function(name);
-        found = reinterpret_cast<Function>(symbol != nullptr ? symbol : c_library_function(name));
-        __atomic_store_n(cache, found, __ATOMIC_RELEASE);
-    }
-    return found;
-}
-
-// exec replaces the program, or fails and the application goes on: observed as before, the state says DRAINED.
-void before_exec() {
-    if (mode() == Mode::observing && is_own_process() && final_copies())
-        mark_drained(EGPU_END_EXEC);
-}
-
 using ExitNow = void (*)(int);
 using ExecPath = int (*)(const char*, char* const*);
 using ExecFile = int (*)(int, char* const*, char* const*);
@@ -62,6 +46,35 @@ constinit ExecPathEnvironment next_execve = nullptr;
 constinit ExecPathEnvironment next_execvpe = nullptr;
 constinit ExecFile next_fexecve = nullptr;
 constinit ExecAt next_execveat = nullptr;
+
+// The next function of that name, found once; the C library's own where lookups fail.
+template <typename Function>
+Function next(Function* cache, const char* name) {
+    Function found = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
+    if (found == nullptr) {
+        void* symbol = next_function(name);
+        found = reinterpret_cast<Function>(symbol != nullptr ? symbol : c_library_function(name));
+        __atomic_store_n(cache, found, __ATOMIC_RELEASE);
+    }
+    return found;
+}
+
+__attribute__((constructor)) void find_next_functions() {
+    next(&next_exit_now, "_exit");
+    next(&next_quick_exit, "quick_exit");
+    next(&next_execv, "execv");
+    next(&next_execvp, "execvp");
+    next(&next_execve, "execve");
+    next(&next_execvpe, "execvpe");
+    next(&next_fexecve, "fexecve");
+    next(&next_execveat, "execveat");
+}
+
+// exec replaces the program, or fails and the application goes on: observed as before, the state says DRAINED.
+void before_exec() {
+    if (mode() == Mode::observing && is_own_process() && final_copies())
+        mark_drained(EGPU_END_EXEC);
+}
 
 std::size_t count_arguments(std::va_list list) {
     std::size_t count = 1;  // the first one is named

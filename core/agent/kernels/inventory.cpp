@@ -12,7 +12,8 @@ namespace egpu::agent {
 
 namespace {
 
-constinit Mutex lock;
+constinit Mutex loading_lock;
+constinit Mutex table_lock;
 constinit HandleTable table;
 constinit Image* images = nullptr;
 constinit std::uint64_t kernels_ever = 0;
@@ -46,7 +47,11 @@ void fill_kernels(Image* image, const Answer& answer) {
 }  // namespace
 
 Mutex& load_lock() {
-    return lock;
+    return loading_lock;
+}
+
+Mutex& inventory_lock() {
+    return table_lock;
 }
 
 const HandleTable& handles() {

@@ -38,13 +38,17 @@ struct Image {
     Image* next = nullptr;
 };
 
-/// Held while images come and go and while copies are loaded. Never on a launch.
+/// Held during the conversation about an image, while its copies are loaded, and while images come and go. A load may
+/// take as long as the session's wait_ms, so nothing else waits for it.
 Mutex& load_lock();
+/// Held while the tables below change, for moments; taken after load_lock. Images come and go under both, so that the
+/// list may be read under either. Never on a launch.
+Mutex& inventory_lock();
 
 const HandleTable& handles();
 
-/// Adds an image with the kernels of an answer, whose copies it takes. Null where memory is short. Under the load lock,
-/// as are all below.
+/// Adds an image with the kernels of an answer, whose copies it takes. Null where memory is short. Under both locks,
+/// the rest under the second.
 Image* add_image(const Image& owner, Answer&& answer);
 Image* find_image(CUmodule module);
 Image* find_image(CUlibrary library);

@@ -37,7 +37,11 @@ void exchange(const Image& owner, const LoadedImage& loaded) {
     Answer answer;
     if (!ask_about(loaded, &answer))
         return;
-    Image* image = add_image(owner, static_cast<Answer&&>(answer));
+    Image* image = nullptr;
+    {
+        const Lock inventory(inventory_lock());
+        image = add_image(owner, static_cast<Answer&&>(answer));
+    }
     if (image == nullptr)
         return;
     load_copies(image);
@@ -143,6 +147,7 @@ void file_loaded(CUmodule module, CUlibrary library, const char* path, const Jit
 
 void module_unloading(CUmodule module) {
     const Lock lock(load_lock());
+    const Lock inventory(inventory_lock());
     Image* image = find_image(module);
     if (image != nullptr && image->library == nullptr)
         drop_image(image);
@@ -150,13 +155,14 @@ void module_unloading(CUmodule module) {
 
 void library_unloading(CUlibrary library) {
     const Lock lock(load_lock());
+    const Lock inventory(inventory_lock());
     if (Image* image = find_image(library); image != nullptr)
         drop_image(image);
 }
 
 void function_found(CUfunction function, CUmodule module, const char* name) {
     const OwnCalls own;
-    const Lock lock(load_lock());
+    const Lock lock(inventory_lock());
     Image* image = find_image(module);
     if (name == nullptr && driver().cuFuncGetName != nullptr)
         driver().cuFuncGetName(&name, function);
@@ -171,7 +177,7 @@ void function_found(CUfunction function, CUmodule module, const char* name) {
 
 void kernel_found(CUkernel handle, CUlibrary library, const char* name) {
     const OwnCalls own;
-    const Lock lock(load_lock());
+    const Lock lock(inventory_lock());
     Image* image = find_image(library);
     if (name == nullptr && driver().cuKernelGetName != nullptr)
         driver().cuKernelGetName(&name, handle);
@@ -182,14 +188,14 @@ void kernel_found(CUkernel handle, CUlibrary library, const char* name) {
 
 void function_of_kernel(CUfunction function, CUkernel handle) {
     const OwnCalls own;
-    const Lock lock(load_lock());
+    const Lock lock(inventory_lock());
     const Handle known = handles().find(handle);
     if (known.kernel != nullptr)
         remember_handle(function, {known.kernel, true, home_context() != nullptr && !in_home_context()});
 }
 
 void module_of_library(CUmodule module, CUlibrary library) {
-    const Lock lock(load_lock());
+    const Lock lock(inventory_lock());
     if (Image* image = find_image(library); image != nullptr)
         image->module = module;
 }
