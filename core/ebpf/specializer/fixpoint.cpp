@@ -13,7 +13,7 @@ namespace {
 
 /// Steps before giving up, per instruction: each visit of a block moves some value up a lattice of a few steps, so
 /// real programs need a handful.
-constexpr std::uint64_t kStepsPerInstruction = 4'000;
+constexpr std::uint64_t kStepsPerInstruction = 500;
 
 class Fixpoint {
 public:

@@ -138,6 +138,10 @@ private:
     RunTimeUse use_;
 };
 
+/// Bounds on the work for programs made to be hard; real ones take two rounds of a few steps.
+constexpr int kMostRounds = 32;
+constexpr std::size_t kStepsPerInstruction = 200;
+
 /// Bytes of all frames, from the bottom of frame 0.
 constexpr std::size_t kStackBits = kMaxFrames * kFrameBytes;
 struct Live {
@@ -157,13 +161,19 @@ public:
             uses_.push_back(program.facts[at].reachable ? run_time_use(program, at) : RunTimeUse{});
     }
 
-    /// Backwards until nothing changes; then drops jumps that decide nothing, and starts again.
-    void run() {
+    /// Backwards until nothing changes; then drops jumps that decide nothing, and starts again. False where a bound on
+    /// the work was reached.
+    bool run() {
         dropped_.assign(size_, false);
-        do {
-            solve();
+        find_predecessors();
+        for (int round = 0;; ++round) {
+            if (!solve())
+                return false;
             find_onward();
-        } while (drop_jumps());
+            // A jump that could still be dropped costs an instruction, nothing more.
+            if (round == kMostRounds || !drop_jumps())
+                return true;
+        }
     }
 
 private:
@@ -216,24 +226,53 @@ private:
         return live;
     }
 
-    void solve() {
+    bool solve() {
         live_.assign(size_, {});
-        bool changed = true;
-        while (changed) {
-            changed = false;
-            for (auto at = static_cast<std::uint32_t>(size_); at-- > 0;) {
-                auto& facts = program_.facts[at];
-                if (!facts.reachable)
-                    continue;
-                Live out = live_out(at);
-                facts.needed = is_needed(at, out);
-                facts.result_needed = (uses_[at].writes & out.variables).any();
-                Live in = facts.needed ? live_in(at, std::move(out)) : std::move(out);
-                if (!(in == live_[at])) {
-                    live_[at] = std::move(in);
-                    changed = true;
+        std::vector<std::uint32_t> waiting;
+        std::vector<bool> is_waiting(size_, true);
+        for (std::uint32_t at = 0; at < size_; ++at)
+            waiting.push_back(at);
+        const std::size_t limit = kStepsPerInstruction * size_;
+        for (std::size_t steps = 0; !waiting.empty(); ++steps) {
+            if (steps > limit)
+                return false;
+            const std::uint32_t at = waiting.back();
+            waiting.pop_back();
+            is_waiting[at] = false;
+            if (!program_.facts[at].reachable || !update(at))
+                continue;
+            for (const std::uint32_t before : predecessors_[at])
+                if (!is_waiting[before]) {
+                    is_waiting[before] = true;
+                    waiting.push_back(before);
                 }
-            }
+        }
+        return true;
+    }
+
+    /// True where more became live before the instruction.
+    bool update(std::uint32_t at) {
+        auto& facts = program_.facts[at];
+        Live out = live_out(at);
+        facts.needed = is_needed(at, out);
+        facts.result_needed = (uses_[at].writes & out.variables).any();
+        Live in = facts.needed ? live_in(at, std::move(out)) : std::move(out);
+        if (in == live_[at])
+            return false;
+        live_[at] = std::move(in);
+        return true;
+    }
+
+    void find_predecessors() {
+        predecessors_.assign(size_, {});
+        for (std::uint32_t at = 0; at < size_; ++at) {
+            const Instruction& i = program_.instructions[at];
+            if (!program_.facts[at].reachable || i.opcode == kExit)
+                continue;
+            if (is_goto(i) || is_conditional_jump(i))
+                predecessors_[target(at)].push_back(at);
+            if (!is_goto(i) && following(at) < size_)
+                predecessors_[following(at)].push_back(at);
         }
     }
 
@@ -299,6 +338,7 @@ private:
     std::size_t size_;
     std::vector<RunTimeUse> uses_;
     std::vector<Live> live_;
+    std::vector<std::vector<std::uint32_t>> predecessors_;
     std::vector<bool> dropped_;
 };
 
@@ -308,8 +348,8 @@ RunTimeUse run_time_use(const SpecializedProgram& program, std::uint32_t at) {
     return UseBuilder(program, at).build();
 }
 
-void mark_needed(SpecializedProgram& program) {
-    Liveness(program).run();
+bool mark_needed(SpecializedProgram& program) {
+    return Liveness(program).run();
 }
 
 }  // namespace egpu::ebpf::specializer

@@ -31,7 +31,8 @@ struct RunTimeUse {
 /// Registers whose value is known at the instruction are not read: the code names the value.
 RunTimeUse run_time_use(const SpecializedProgram& program, std::uint32_t at);
 
-/// Sets InstructionFacts::needed. Conditional jumps whose both ways do the same are not needed.
-void mark_needed(SpecializedProgram& program);
+/// Sets InstructionFacts::needed. Conditional jumps whose both ways do the same are not needed. False where the program
+/// is too complex.
+bool mark_needed(SpecializedProgram& program);
 
 }  // namespace egpu::ebpf::specializer

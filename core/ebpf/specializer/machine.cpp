@@ -38,6 +38,18 @@ Value Machine::operand(std::uint32_t at, const State& state) const {
     return Value::of(static_cast<std::uint64_t>(static_cast<std::int64_t>(i.immediate)));
 }
 
+namespace {
+
+bool writes_frame_pointer(const Instruction& i) {
+    const bool fetches = class_of(i) == kClassStx && mode_of(i) == kModeAtomic && (i.immediate & kFetch) != 0 &&
+                         i.immediate != kCompareExchange;
+    if (fetches)
+        return i.source == kFramePointer;
+    return i.destination == kFramePointer && (is_alu(i) || class_of(i) == kClassLd || class_of(i) == kClassLdx);
+}
+
+}  // namespace
+
 Flow Machine::step(std::uint32_t at, State& state, InstructionFacts* facts, std::vector<Diagnostic>* problems) {
     problems_ = problems;
     const Instruction& i = code_.instructions[at];
@@ -47,6 +59,9 @@ Flow Machine::step(std::uint32_t at, State& state, InstructionFacts* facts, std:
         facts->destination_before = state.reg(i.destination, depth);
         facts->source_before = state.reg(i.source, depth);
     }
+    if (writes_frame_pointer(i))
+        refuse(at, "EGPU-V056", "r10 is written to", "r10 is the frame's address and never changes",
+               "use another register");
     Flow flow;
     switch (class_of(i)) {
         case kClassLd:

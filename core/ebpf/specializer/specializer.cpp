@@ -9,6 +9,7 @@
 #include "ebpf/specializer/liveness.hpp"
 #include "ebpf/specializer/machine.hpp"
 #include "ebpf/specializer/map_accesses.hpp"
+#include "ebpf/specializer/problem.hpp"
 #include "ebpf/specializer/stack_layout.hpp"
 
 namespace egpu::ebpf {
@@ -130,7 +131,9 @@ Result<SpecializedProgram> specialize(const Object& object, const Program& progr
     result.origins = code->origin;
     result.depths = code->depth;
     finish_facts(result, slots);
-    mark_needed(result);
+    if (!mark_needed(result))
+        return problem_at(program, 0, "EGPU-V053", "too complex to specialise", "what it needs did not settle",
+                          "split the program, or use fewer variables in its loops");
     lay_out_stack(result);
     collect_map_accesses(result);
     result.empty = !result.first_needed();

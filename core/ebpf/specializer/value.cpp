@@ -121,12 +121,23 @@ Value join(const Value& a, const Value& b) {
     return joined;
 }
 
+namespace {
+
+/// Offsets beyond this lead nowhere in any memory; they are not kept, so that sums of offsets can't overflow.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 32;
+
+}  // namespace
+
 Value moved(Value pointer, std::int64_t distance) {
     if (pointer.kind == Value::Kind::map_object)
         return Value::unknown(pointer.sources);
-    if (pointer.offset_known)
-        pointer.offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(pointer.offset) +
-                                                   static_cast<std::uint64_t>(distance));
+    if (!pointer.offset_known)
+        return pointer;
+    const bool near = distance > -kFarthest && distance < kFarthest;
+    pointer.offset = near ? pointer.offset + distance : 0;
+    pointer.offset_known = near && pointer.offset > -kFarthest && pointer.offset < kFarthest;
+    if (!pointer.offset_known)
+        pointer.offset = 0;
     return pointer;
 }
 

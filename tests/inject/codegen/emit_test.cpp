@@ -46,8 +46,13 @@ TEST(Bandwidth, WithoutAccumulatorsAddsToTheMap) {
     harness.site.guard = "%p1";
     const auto probe = emitted(harness, object);
     EXPECT_THAT(probe.text, HasSubstr("red.relaxed.gpu.global.add.u64"));
-    EXPECT_THAT(probe.text, HasSubstr("ld.const.u64 %egpu_d0, [egpu_table+0]"));
-    EXPECT_THAT(probe.text, HasSubstr("rem.u32 %egpu_w0, %egpu_w0, 4"));
+    EXPECT_EQ(count_of(probe.text, "ld.const.u64"), 1);
+    EXPECT_THAT(probe.text, HasSubstr(", [egpu_table+0];"));
+    EXPECT_EQ(count_of(probe.text, "rem.u32"), 1);
+    // One lane adds for all that fire.
+    EXPECT_THAT(probe.text, HasSubstr("vote.sync.ballot.b32 %egpu_w1, %p1, %egpu_w0;"));
+    EXPECT_EQ(count_of(probe.text, "@%egpu_p0 red."), 2);
+    EXPECT_EQ(count_of(probe.text, "mul.wide.u32 %egpu_d0, %egpu_w2, 4;"), 1);
     EXPECT_THAT(probe.text, Not(HasSubstr("bra")));
     ASSERT_EQ(harness.table.entries().size(), 1u);
     EXPECT_EQ(harness.table.entries()[0].kind, TableEntry::Kind::map_element);
