@@ -9,3 +9,5 @@ using DriverFacts = std::map<std::string, std::string>;
 
 DriverFacts facts_of_own_header();
 DriverFacts facts_of_toolkit_header();
+DriverFacts facts_of_own_runtime();
+DriverFacts facts_of_toolkit_runtime();

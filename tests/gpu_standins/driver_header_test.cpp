@@ -86,6 +86,15 @@ TEST(DriverHeader, AgreesWithTheToolkit) {
     }
 }
 
+TEST(RuntimeTypes, AgreeWithTheToolkit) {
+    const DriverFacts own = facts_of_own_runtime();
+    const DriverFacts toolkit = facts_of_toolkit_runtime();
+    ASSERT_EQ(own.size(), toolkit.size());
+    for (const auto& [name, fact] : own) {
+        EXPECT_EQ(fact, toolkit.at(name)) << name;
+    }
+}
+
 TEST(DriverHeader, NamesAreThoseTheDriverExports) {
     void* stub = dlopen(EGPU_TOOLKIT_STUB, RTLD_LAZY | RTLD_LOCAL);
     if (stub == nullptr) {
