@@ -116,8 +116,15 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
     if (order.empty())
         return;
     const auto metrics = host::kernel_metrics(view);
-    const auto weight = [&](std::size_t index) { return view.counts[index].launches; };
-    std::stable_sort(order.begin(), order.end(), [&](auto left, auto right) { return weight(left) > weight(right); });
+    // Most launches first; among equals the one that uses least of its sectors.
+    const auto sector_use = [&](std::size_t index) {
+        const auto found = metrics.find(view.catalogue.kernels[index].id);
+        return found != metrics.end() ? found->second.sector_use.value_or(1) : 1.0;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](auto left, auto right) {
+        const auto left_launches = view.counts[left].launches, right_launches = view.counts[right].launches;
+        return left_launches != right_launches ? left_launches > right_launches : sector_use(left) < sector_use(right);
+    });
     const bool has_traffic = std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.read_bytes.has_value(); });
     const bool has_sectors =
         std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.sectors_per_load.has_value(); });

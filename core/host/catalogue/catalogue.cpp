@@ -142,6 +142,10 @@ Map map_from_json(const json& value) {
 
 }  // namespace
 
+std::string Site::place() const {
+    return file.empty() ? std::string() : fmt::format("{}:{}", file.substr(file.rfind('/') + 1), line);
+}
+
 const char* to_name(KernelState state) {
     return kKernelStates[static_cast<std::size_t>(state)];
 }

@@ -58,10 +58,12 @@ struct Probe {
 struct Site {
     std::uint32_t id = 0;
     std::uint32_t kernel_id = 0;
-    std::string file;  ///< "" without line information
+    std::string file;  ///< as the compiler recorded it; "" without line information
     std::uint32_t line = 0;
     std::string opcode;
     std::string function;
+    /// "gather.cu:14": without folders; "" without line information.
+    std::string place() const;
 };
 
 /// A map of the session; its index is that of the segment's entries.

@@ -50,7 +50,7 @@ std::vector<Finding> find_uncoalesced_access(const SessionView& view) {
         Finding finding;
         finding.id = "uncoalesced-access";
         finding.kernel_id = record->kernel_id;
-        finding.place = record->file.empty() ? std::string() : fmt::format("{}:{}", record->file, record->line);
+        finding.place = record->place();
         finding.weight = static_cast<double>(site.sectors) * (1 - use);
         const Wording words = wording_of(*record);
         finding.text = fmt::format(

@@ -2,6 +2,7 @@
 #include "host/pipeline/pipeline.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -165,7 +166,8 @@ void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const ptx::
     request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) { return keys_.at(map).slot_of(key); };
     request.new_site_id = [this](const inject::SiteRecord& site) {
         const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
-        catalogue_.sites.push_back({id, site.kernel_id, site.file, site.line, site.opcode, site.function});
+        const std::string file = std::filesystem::path(site.file).lexically_normal().string();
+        catalogue_.sites.push_back({id, site.kernel_id, file, site.line, site.opcode, site.function});
         return id;
     };
     for (const auto& running : programs_) {

@@ -153,7 +153,9 @@ void Server::handle_copy_result(const egpu_message& message) {
             reason += fmt::format(" (CUDA error {})", body.result);
         pipeline_.copy_failed(body.kernel_id, reason);
     } else {
-        pipeline_.copy_loaded(body.kernel_id, body.original_registers, body.registers);
+        // The simulated GPU allocates no registers: what it says of them is nominal.
+        if (!device_.simulated)
+            pipeline_.copy_loaded(body.kernel_id, body.original_registers, body.registers);
     }
     publish();
 }

@@ -129,7 +129,7 @@ std::string site_text(const Catalogue& catalogue, const Site& site) {
     const std::string name = kernel != nullptr ? kernel->name : "?";
     if (site.file.empty())
         return fmt::format("{} #{} {}", name, site.id, site.opcode);
-    return fmt::format("{} {}:{}", name, site.file, site.line);
+    return fmt::format("{} {}", name, site.place());
 }
 
 }  // namespace egpu::host

@@ -18,10 +18,10 @@ constexpr int round_up(int value, int unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-int registers_per_warp(const Function& function) {
-    const int registers = std::max(static_cast<int>(function.kernel->registers), 1);
-    return round_up(registers * kWarpSize, kRegisterUnit);
-}
+/// PTX has as many registers as it likes and nothing allocates them here: every kernel counts as this many, so that
+/// occupancy depends on threads and shared memory only.
+constexpr int kRegisters = 32;
+constexpr int kRegistersPerWarp = round_up(kRegisters * kWarpSize, kRegisterUnit);
 
 }  // namespace
 
@@ -32,7 +32,7 @@ int max_dynamic_shared(const Function& function) {
 }
 
 int max_threads(const Function& function) {
-    const int by_registers = kRegistersPerSm / registers_per_warp(function) * kWarpSize;
+    const int by_registers = kRegistersPerSm / kRegistersPerWarp * kWarpSize;
     const std::uint64_t declared = function.kernel->max_threads.count();
     const std::uint64_t required = function.kernel->required_threads.count();
     std::uint64_t limit = static_cast<std::uint64_t>(std::min(kThreadsPerBlock, by_registers));
@@ -49,7 +49,7 @@ int resident_blocks(const Function& function, int threads, std::size_t dynamic_s
     std::size_t shared = function.kernel->static_shared_bytes + dynamic_shared + kSharedReserved;
     shared = (shared + kSharedUnit - 1) / kSharedUnit * kSharedUnit;
     int blocks = std::min(kBlocksPerSm, kThreadsPerSm / kWarpSize / warps);
-    blocks = std::min(blocks, kRegistersPerSm / (registers_per_warp(function) * warps));
+    blocks = std::min(blocks, kRegistersPerSm / (kRegistersPerWarp * warps));
     return std::min(blocks, static_cast<int>(static_cast<std::size_t>(kSharedPerSm) / shared));
 }
 
@@ -69,7 +69,7 @@ CUresult get_attribute(const Function& function, CUfunction_attribute attribute,
             *value = static_cast<int>(kernel.local_bytes);
             return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_NUM_REGS:
-            *value = static_cast<int>(kernel.registers);
+            *value = kRegisters;
             return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_PTX_VERSION:
             *value = function.module->ptx_version;
