@@ -70,5 +70,11 @@ ProcessResult run_process(const std::vector<std::string>& command,
 
 std::map<std::string, std::string> stand_ins() {
     const std::string folder = std::string(EGPU_BINARY_DIR) + "/lib/egpu/simulated/";
-    return {{"LD_PRELOAD", folder + "libcudart.so.13:" + folder + "libcuda.so.1"}};
+    const std::string both = folder + "libcudart.so.13:" + folder + "libcuda.so.1";
+#ifdef EGPU_ASAN_RUNTIME
+    // Stand-ins built with AddressSanitizer in programs built without: the sanitizer has to come first.
+    return {{"LD_PRELOAD", EGPU_ASAN_RUNTIME ":" + both}, {"ASAN_OPTIONS", "detect_leaks=0"}};
+#else
+    return {{"LD_PRELOAD", both}};
+#endif
 }
