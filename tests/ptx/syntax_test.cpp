@@ -140,6 +140,12 @@ TEST(Parser, DeclaratorsOfOneStatementFollowEachOther) {
     EXPECT_EQ(module.slice(module.variables[2].range), "c = 5;");
 }
 
+TEST(Parser, AliasesHaveTheirWholeStatement) {
+    const Module module = parsed(".version 8.0\n.func a() { ret; }\n.func b();\n.alias b, a ;\n");
+    ASSERT_EQ(module.aliases.size(), 1U);
+    EXPECT_EQ(module.slice(module.aliases[0].range), ".alias b, a ;");
+}
+
 TEST(Parser, SourceLinesHoldUntilTheNextAndEndWithTheFunction) {
     const Module module =
         parsed(".version 8.0\n.entry a() { ret; .loc 1 7 3\n { ret; .loc 1 8 4\n } ret; }\n.entry b() { ret; }\n");

@@ -113,10 +113,10 @@ PtxMember ptx_member(const Member& member, Bytes bytes) {
     ptx.text = std::string(text.substr(0, text.find_last_not_of('\0') + 1));  // stored text is padded to 8
     ptx.architecture = member.architecture;
     ptx.suffix = member.suffix();
-    const std::size_t begin = member.options.find_first_not_of(" \0");
+    constexpr std::string_view kPadding(" \0", 2);
+    const std::size_t begin = member.options.find_first_not_of(kPadding);
     if (begin != std::string_view::npos)
-        ptx.options =
-            member.options.substr(begin, member.options.find_last_not_of(std::string_view(" \0", 2)) + 1 - begin);
+        ptx.options = member.options.substr(begin, member.options.find_last_not_of(kPadding) + 1 - begin);
     return ptx;
 }
 

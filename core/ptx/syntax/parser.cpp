@@ -53,7 +53,7 @@ private:
         else if (cursor_.at_dot_word(".file"))
             file(begin);
         else if (cursor_.at_dot_word(".alias"))
-            alias();
+            alias(begin);
         else
             module_.directives.push_back(parse_directive(cursor_, begin));
     }
@@ -117,7 +117,7 @@ private:
     }
 
     /// `.alias name, target;`
-    void alias() {
+    void alias(std::uint32_t begin) {
         cursor_.take();
         Alias alias;
         alias.name = cursor_.at(TokenKind::word) ? cursor_.text(cursor_.take()) : "";
@@ -126,6 +126,7 @@ private:
         if (alias.name.empty() || alias.target.empty())
             cursor_.fail_here("expected two names of functions in .alias");
         cursor_.expect(';', "behind .alias");
+        alias.range = cursor_.since(begin);
         module_.aliases.push_back(alias);
     }
 

@@ -34,7 +34,7 @@ struct Operand {
         other,       ///< any other expression, kept as text
     };
     Kind kind = Kind::other;
-    std::string_view text;     ///< as written, without surrounding blanks
+    std::string_view text;     ///< as written, without surrounding blanks and without the '!' of a negated one
     bool negated = false;      ///< !p
     std::int64_t integer = 0;  ///< integer value; offset of an address or of "symbol+4"
     int floating_bits = 0;
@@ -138,6 +138,7 @@ struct File {
 /// `.alias a, b;`
 struct Alias {
     std::string_view name, target;
+    Range range;  ///< with the semicolon
 };
 
 /// A parsed module. Owns its text; every view of the tree points into it. Movable, not copyable.
