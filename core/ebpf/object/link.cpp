@@ -110,35 +110,40 @@ Status Linker::append(const Function& function, Program& program, std::vector<Ca
     const auto first = code.instructions.begin() + function.first;
     program.instructions.insert(program.instructions.end(), first, first + function.count);
     const auto& relocations = source_.elf.relocations(function.section);
-    auto relocation =
-        std::ranges::lower_bound(relocations, std::uint64_t{function.first} * 8, {}, &ElfRelocation::offset);
+    auto next = std::ranges::lower_bound(relocations, std::uint64_t{function.first} * 8, {}, &ElfRelocation::offset);
     for (std::uint32_t i = 0; i < function.count; ++i) {
-        auto& instruction = program.instructions[start + i];
-        const std::uint32_t in_section = function.first + i;
-        const bool relocated = relocation != relocations.end() && relocation->offset == std::uint64_t{in_section} * 8;
-        const ElfRelocation* own = relocated ? &*relocation : nullptr;
-        if (instruction.opcode == kCall && instruction.source == kPseudoCall) {
-            auto to = callee(function, in_section, instruction, own);
-            if (!to)
-                return at(to.error(), function, in_section);
-            calls.push_back({start + i, *to});
-        } else if (own != nullptr) {
-            auto* second = i + 1 < function.count ? &instruction + 1 : nullptr;
-            if (auto status = relocate(*own, instruction, second); !status)
-                return at(status.error(), function, in_section);
-        } else if (instruction.opcode == kLoadImmediate64 && instruction.source != 0) {
-            return at(damaged("an address is loaded that no relocation gives"), function, in_section);
+        // Of the relocations before the end of this instruction, one may stand at its beginning, none elsewhere.
+        const std::uint64_t begin = std::uint64_t{function.first + i} * 8;
+        const bool wide = program.instructions[start + i].opcode == kLoadImmediate64;
+        const ElfRelocation* own = nullptr;
+        for (; next != relocations.end() && next->offset < begin + (wide ? 16 : 8); ++next) {
+            if (own != nullptr || next->offset != begin)
+                return at(damaged("it is inside an instruction"), function, function.first + i);
+            own = &*next;
         }
-        if (instruction.opcode == kLoadImmediate64)
-            ++i;  // the second half is no instruction of its own
-        const std::uint64_t next = std::uint64_t{function.first + i + 1} * 8;
-        if (relocated && std::next(relocation) != relocations.end() && std::next(relocation)->offset < next)
-            return at(damaged("two of them are at one instruction"), function, in_section);
-        relocation += relocated ? 1 : 0;
-        if (relocation != relocations.end() && relocation->offset < next && i + 1 < function.count)
-            return at(damaged("it is inside an instruction"), function, in_section);
+        if (auto status = finish(function, i, own, program, start + i, calls); !status)
+            return at(status.error(), function, function.first + i);
+        i += wide ? 1 : 0;  // the second half is no instruction of its own
     }
     add_lines(function, start, program);
+    return ok();
+}
+
+/// One instruction of a program: `index` in the function, `position` in the program.
+Status Linker::finish(const Function& function, std::uint32_t index, const ElfRelocation* own, Program& program,
+                      std::uint32_t position, std::vector<Call>& calls) const {
+    auto& instruction = program.instructions[position];
+    if (instruction.opcode == kCall && instruction.source == kPseudoCall) {
+        const auto to = callee(function, function.first + index, instruction, own);
+        if (!to)
+            return to.errors();
+        calls.push_back({position, *to});
+        return ok();
+    }
+    if (own != nullptr)
+        return relocate(*own, instruction, index + 1 < function.count ? &instruction + 1 : nullptr);
+    if (instruction.opcode == kLoadImmediate64 && instruction.source != 0)
+        return damaged("an address is loaded that no relocation gives");
     return ok();
 }
 

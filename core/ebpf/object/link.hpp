@@ -39,6 +39,8 @@ private:
 
     const PatchedCode& code_of(std::uint32_t section);
     Status append(const Function& function, Program& program, std::vector<Call>& calls);
+    Status finish(const Function& function, std::uint32_t index, const ElfRelocation* own, Program& program,
+                  std::uint32_t position, std::vector<Call>& calls) const;
     Status relocate(const ElfRelocation& relocation, Instruction& first, Instruction* second) const;
     Status load_address(const ElfRelocation& relocation, Instruction& first, Instruction* second) const;
     Status data_address(const ElfSymbol& symbol, Instruction& first, Instruction& second) const;

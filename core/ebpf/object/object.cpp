@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "base/names.hpp"
 #include "ebpf/object/link.hpp"
 
 namespace egpu::ebpf {
@@ -138,28 +137,36 @@ Status Reader::read_programs() {
     return ok();
 }
 
-/// Maps that are refused belong to the Linux kernel's programs, or are an error. The others are numbered anew.
+/// Calls `use(instruction)` for each load of a map in a program.
+template <typename Use>
+void each_map_load(Program& program, Use use) {
+    auto& code = program.instructions;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        if (code[i].opcode != kLoadImmediate64)
+            continue;
+        if (code[i].source == kPseudoMap)
+            use(code[i]);
+        ++i;
+    }
+}
+
+/// In an object with programs for the Linux kernel, maps that no GPU program uses are theirs, whatever they are.
 Status Reader::keep_usable_maps() {
+    std::vector<bool> used(maps_.size(), object_.linux_programs.empty());
+    for (auto& program : object_.programs)
+        each_map_load(program, [&](const Instruction& load) { used[static_cast<std::size_t>(load.immediate)] = true; });
     std::vector<std::int32_t> number(maps_.size(), -1);
     for (std::size_t i = 0; i < maps_.size(); ++i) {
-        auto& map = maps_[i];
-        if (!map.definition) {
-            if (object_.linux_programs.empty())
-                return map.definition.errors();
+        if (!used[i])
             continue;
-        }
+        if (!maps_[i].definition)
+            return maps_[i].definition.errors();
         number[i] = static_cast<std::int32_t>(object_.maps.size());
-        object_.maps.push_back(*std::move(map.definition));
+        object_.maps.push_back(*std::move(maps_[i].definition));
     }
     for (auto& program : object_.programs)
-        for (std::size_t i = 0; i < program.instructions.size(); ++i) {
-            auto& instruction = program.instructions[i];
-            if (instruction.opcode != kLoadImmediate64)
-                continue;
-            if (instruction.source == kPseudoMap)
-                instruction.immediate = number[static_cast<std::size_t>(instruction.immediate)];
-            ++i;
-        }
+        each_map_load(program,
+                      [&](Instruction& load) { load.immediate = number[static_cast<std::size_t>(load.immediate)]; });
     return ok();
 }
 

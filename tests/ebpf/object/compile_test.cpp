@@ -83,7 +83,7 @@ TEST(Compile, SaysWhatIsMissing) {
 }
 
 TEST(Compile, HeaderStandsAloneAndAfterLinuxHeaders) {
-    for (const char* before : {"", "#include <linux/bpf.h>\n", "#include <linux/types.h>\n",
+    for (const char* before : {"", "#include <linux/bpf.h>\n", "#include <linux/types.h>\n", "#include <stdbool.h>\n",
                                "#include <linux/bpf.h>\n#include <bpf/bpf_helpers.h>\n"}) {
         const auto path =
             write_source("header.bpf.c", std::string("#pragma clang diagnostic error \"-Wall\"\n") + before +

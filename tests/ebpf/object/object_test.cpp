@@ -210,6 +210,17 @@ TEST(Object, LeavesTheLinuxKernelsPartAlone) {
     EXPECT_THAT(text_of(object.programs[0]), Contains("r1 = map[0]"));
 }
 
+/// libbpf's USDT support brings maps and functions of its own: none of it is the GPU's.
+TEST(Object, ReadsAGpuProgramBesideAUsdtProgram) {
+    const auto object = accepted("launch_latency.bpf.o");
+    EXPECT_THAT(object.linux_programs, testing::ElementsAre("on_launch_call"));
+    ASSERT_EQ(object.maps.size(), 2u);
+    EXPECT_EQ(object.maps[0].name, "called_at");
+    EXPECT_EQ(object.maps[0].placement, Placement::linux_kernel);
+    EXPECT_EQ(object.maps[1].value.fields.at(0).histogram, "log2_ns");
+    EXPECT_EQ(object.programs.at(0).name, "on_kernel_entry");
+}
+
 TEST(Object, ReadsEveryInstructionSetOfClang) {
     for (const std::string version : {"v1", "v2", "v3", "v4"}) {
         const std::string name = "everything." + version + ".o";

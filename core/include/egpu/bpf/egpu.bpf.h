@@ -30,7 +30,7 @@ enum bpf_map_type {
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 #endif
-#ifndef __VMLINUX_H__
+#if !defined(__VMLINUX_H__) && !defined(bool) && __STDC_VERSION__ < 202311L	/* C23 has the word */
 typedef _Bool bool;
 #define true 1
 #define false 0

@@ -21,6 +21,13 @@ struct {
 	__type(value, egpu_ns_t);
 } shared SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);	/* a GPU could have it, and no program there asks for it */
+	__uint(max_entries, 16);
+	__type(key, __u32);
+	__type(value, __u64);
+} of_linux_only SEC(".maps");
+
 int written_by_linux;
 
 static __attribute__((noinline)) int pid_of(struct task_struct *task)
@@ -31,6 +38,10 @@ static __attribute__((noinline)) int pid_of(struct task_struct *task)
 SEC("uprobe")
 int on_call(void *ctx)
 {
+	__u32 key = 0;
+
+	bpf_map_lookup_elem(&of_linux_only, &key);
+	bpf_map_lookup_elem(&shared, &key);
 	written_by_linux = pid_of((void *)bpf_get_current_task());
 	return bpf_get_stackid(ctx, &stacks, 0);
 }
