@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,8 +25,13 @@ public:
     /// Decodes into `code`. What was wrong, if anything; `unsupported` tells a missing feature from malformed text.
     std::optional<Diagnostic> decode(FunctionCode& code);
     std::uint32_t registers() const { return layout_.registers(); }
+    /// First parts of all opcodes that are decoded.
+    static std::vector<std::string_view> opcodes();
 
 private:
+    struct Entry;
+    static std::span<const Entry> entries();  // dispatch.cpp
+
     // function_decoder.cpp: statements and operands
     void declare_parameters(FunctionCode& code);
     void declare(const ptx::Variable& variable);

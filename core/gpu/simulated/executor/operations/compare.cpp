@@ -330,7 +330,7 @@ bool has_property(T value, std::uint8_t property) {
         case kNotANumber:
             return std::isnan(value);
         case kNormal:
-            return std::isnormal(value);
+            return std::isnormal(value) || value == 0;  // zeros count as normal (PTX ISA 9.0, testp)
         default:
             return std::fpclassify(value) == FP_SUBNORMAL;
     }

@@ -93,7 +93,7 @@ std::vector<std::string_view> element_wise_opcodes() {
             "min",  "max",  "popc",  "clz",      "bfind", "fns",   "brev", "bfe",   "bfi", "bmsk", "szext",
             "dp4a", "dp2a", "addc",  "subc",     "madc",  "and",   "or",   "xor",   "not", "cnot", "lop3",
             "shf",  "shl",  "shr",   "prmt",     "fma",   "rcp",   "sqrt", "rsqrt", "sin", "cos",  "lg2",
-            "ex2",  "tanh", "testp", "copysign", "set",   "setp",  "selp", "slct",  "cvt"};
+            "ex2",  "tanh", "testp", "copysign", "setp",  "selp",  "slct", "cvt"};
 }
 
 }  // namespace egpu::simulated

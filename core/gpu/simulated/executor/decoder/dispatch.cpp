@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which function decodes which opcode.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "gpu/simulated/executor/decoder/function_decoder.hpp"
+#include "gpu/simulated/executor/decoder/opcodes.hpp"
+#include "gpu/simulated/executor/machine/cost.hpp"
+
+namespace egpu::simulated {
+
+/// The opcodes that are not element-wise.
+struct FunctionDecoder::Entry {
+    std::string_view root;
+    void (*decode)(FunctionDecoder&);
+};
+
+std::span<const FunctionDecoder::Entry> FunctionDecoder::entries() {
+    using D = FunctionDecoder;
+    static constexpr Entry kEntries[] = {
+        {"mov", [](D& d) { d.decode_move(); }},
+        {"ld", [](D& d) { d.decode_load_store(false); }},
+        {"ldu", [](D& d) { d.decode_load_store(false); }},
+        {"st", [](D& d) { d.decode_load_store(true); }},
+        {"atom", [](D& d) { d.decode_atomic(false); }},
+        {"red", [](D& d) { d.decode_atomic(true); }},
+        {"cvta", [](D& d) { d.decode_cvta(); }},
+        {"isspacep", [](D& d) { d.decode_is_space(); }},
+        {"set", [](D& d) { d.decode_set(); }},
+        {"bra", [](D& d) { d.decode_branch(); }},
+        {"brx", [](D& d) { d.decode_branch_indexed(); }},
+        {"call", [](D& d) { d.decode_call(); }},
+        {"ret", [](D& d) { d.decode_leave(Control::ret); }},
+        {"exit", [](D& d) { d.decode_leave(Control::exit); }},
+        {"trap", [](D& d) { d.decode_leave(Control::trap); }},
+        {"brkpt", [](D& d) { d.decode_leave(Control::trap); }},
+        {"bar", [](D& d) { d.decode_barrier(); }},
+        {"barrier", [](D& d) { d.decode_barrier(); }},
+        {"shfl", [](D& d) { d.decode_collective(); }},
+        {"vote", [](D& d) { d.decode_collective(); }},
+        {"match", [](D& d) { d.decode_collective(); }},
+        {"redux", [](D& d) { d.decode_collective(); }},
+        {"elect", [](D& d) { d.decode_collective(); }},
+        {"activemask", [](D& d) { d.decode_collective(); }},
+        {"membar", [](D& d) { d.decode_simple(Control::none, cost::kFence); }},
+        {"fence", [](D& d) { d.decode_simple(Control::none, cost::kFence); }},
+        {"nanosleep", [](D& d) { d.decode_simple(Control::yield, cost::kFence); }},
+        {"prefetch", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
+        {"prefetchu", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
+        {"pmevent", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
+    };
+    return kEntries;
+}
+
+void FunctionDecoder::decode_instruction(const ptx::Instruction& instruction) {
+    guard_ = {};
+    guard_negated_ = false;
+    if (instruction.guard) {
+        const Symbol* const found = symbol(instruction.guard->predicate);
+        if (found == nullptr || found->kind != Symbol::Kind::reg || found->type != Type::pred) {
+            malformed(fmt::format("the guard '{}' is no predicate register", instruction.guard->predicate));
+            return;
+        }
+        guard_ = found->place;
+        guard_negated_ = instruction.guard->negated;
+    }
+    if (instruction.parts.empty()) {
+        malformed("an instruction without an opcode");
+        return;
+    }
+    for (const Entry& entry : entries()) {
+        if (entry.root == instruction.parts.front()) {
+            entry.decode(*this);
+            return;
+        }
+    }
+    bool found = false;
+    const Form form = select(instruction.parts, found);
+    if (!found) {
+        missing(fmt::format("'{}'", instruction.opcode));
+    } else if (!form.problem.empty()) {
+        missing(fmt::format("'{}' ({})", instruction.opcode, form.problem));
+    } else {
+        decode_form(form);
+    }
+}
+
+std::vector<std::string_view> FunctionDecoder::opcodes() {
+    std::vector<std::string_view> roots = element_wise_opcodes();
+    for (const Entry& entry : entries()) {
+        roots.push_back(entry.root);
+    }
+    return roots;
+}
+
+std::vector<std::string_view> supported_opcodes() {
+    return FunctionDecoder::opcodes();
+}
+
+}  // namespace egpu::simulated
