@@ -22,11 +22,39 @@ protected:
             GTEST_SKIP() << "no ptxas: set EGPU_PTXAS or install one";
     }
 
-    void accept(const std::string& text, const char* architecture, const std::string& what) {
-        CompileOptions options;
-        options.architecture = architecture;
-        const auto compiled = compile_ptx(*ptxas_, text, "harness", options);
-        EXPECT_TRUE(compiled) << what << "\n" << (compiled ? "" : to_text(compiled.error())) << text;
+    /// Puts a module's kernel beside those of the same target and version: one ptxas for all of them (TearDown).
+    void accept(std::string text, const char* architecture, const std::string& what) {
+        constexpr std::string_view kHead = ".address_size 64\n";
+        const auto head = text.find(kHead) + kHead.size();
+        auto& batch = batches_[{architecture, text.substr(0, head)}];
+        text = fmt::format("// {}\n", what) + text.substr(head);
+        for (const std::string_view name : {"harness", "egpu_table"})
+            for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + name.size()))
+                text.insert(at + name.size(), fmt::format("_{}_", batch.size()));
+        batch.push_back(std::move(text));
+    }
+
+    void TearDown() override {
+        for (const auto& [target, kernels] : batches_) {
+            std::string text = target.second;
+            for (const auto& kernel : kernels)
+                text += kernel;
+            CompileOptions options;
+            options.architecture = target.first;
+            const auto compiled = compile_ptx(*ptxas_, text, "harness_0_", options);
+            EXPECT_TRUE(compiled) << (compiled ? "" : to_text(compiled.error())) << numbered(text);
+        }
+    }
+
+    static std::string numbered(const std::string& text) {
+        std::string out;
+        int line = 0;
+        for (std::size_t at = 0; at < text.size();) {
+            const auto end = text.find('\n', at);
+            out += fmt::format("{:5} {}\n", ++line, text.substr(at, end - at));
+            at = end == std::string::npos ? text.size() : end + 1;
+        }
+        return out;
     }
 
     /// The program at an unguarded and a guarded site, for each target.
@@ -50,6 +78,7 @@ protected:
     }
 
     std::optional<std::string> ptxas_;
+    std::map<std::pair<std::string, std::string>, std::vector<std::string>> batches_;  ///< by architecture and header
 };
 
 TEST_F(Assemble, BundledPrograms) {
