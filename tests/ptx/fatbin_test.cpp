@@ -7,10 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "fixtures.hpp"
+#include "ptx/fatbin/elf.hpp"
 
 namespace egpu::ptx {
 namespace {
@@ -161,7 +163,46 @@ TEST(Image, AMissingFileIsNamed) {
     EXPECT_THAT(to_text(read.error()), testing::HasSubstr("no-such-file"));
 }
 
-// engineering-review finding 1: the PTX that is there isn't the source of the code that runs on sm_90.
+template <typename T>
+void put(std::string& bytes, std::size_t offset, T value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+}
+
+// What cubins of toolkits before 13 differ in: the layout of e_flags, and registers in the section's header.
+TEST(Cubin, OfAnOlderToolkit) {
+    std::string content = test::read(kFolder + "kernels.cubin");
+    put<std::uint8_t>(content, 8, 7);
+    put<std::uint32_t>(content, 0x30, 0x00500d56);
+    const auto elf = read_elf(bytes_of(content));
+    ASSERT_TRUE(elf);
+    const auto offset_of = [&](std::string_view section) {
+        return static_cast<std::size_t>(as_text(elf->section(section)->data).data() - content.data());
+    };
+    const std::size_t info = offset_of(".nv.info"), note = offset_of(".note.nv.cuinfo"),
+                      tool = offset_of(".note.nv.tkinfo");
+    for (std::size_t at = info; at < info + elf->section(".nv.info")->size; at += 12)  // each has 8 bytes of data
+        if (content[at + 1] == 0x2f)
+            content[at + 1] = 0x2e;
+    put<std::uint32_t>(content, note + 8, 1);  // notes of unknown types
+    put<std::uint32_t>(content, tool + 8, 1);
+    std::size_t headers = 0;
+    std::memcpy(&headers, content.data() + 0x28, sizeof headers);
+    for (std::size_t i = 0; i < elf->sections.size(); ++i)
+        if (elf->sections[i].name == ".text.scale")
+            put<std::uint32_t>(content, headers + 64 * i + 0x2c, 33U << 24 | elf->sections[i].info);
+    const auto image = read_image(bytes_of(content));
+    ASSERT_TRUE(image) << to_text(image.error());
+    const CubinMember& cubin = image->cubins.at(0);
+    EXPECT_EQ(cubin.architecture, 86U);
+    EXPECT_EQ(cubin.virtual_architecture, 80U);
+    EXPECT_EQ(cubin.suffix, 'a');
+    EXPECT_EQ(cubin.tool_version, "");
+    EXPECT_EQ(cubin.kernels.at(1).name, "scale");
+    EXPECT_EQ(cubin.kernels.at(1).registers, 33U);
+    EXPECT_EQ(cubin.kernels.at(0).registers, 0U);
+}
+
+// The PTX that is there isn't the source of the code that runs on sm_90.
 TEST(Choice, TellsTheRunningCodeFromThePtxBesideIt) {
     const Image image = image_of("two_gencode.fatbin");
     const Choice on_90 = choose(image, 90);
