@@ -120,6 +120,19 @@ ENTRY cudaError_t cudaDriverGetVersion(int* version) {
     return cudaSuccess;
 }
 
+/// The driver's own functions, for programs that mix the two interfaces. Not found is a status, not an error.
+ENTRY cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,
+                                                   unsigned long long flags, CUdriverProcAddressQueryResult* status) {
+    return call_opened([&](Runtime& state) {
+        if (symbol == nullptr || function == nullptr || version > 0x7FFFFFFFU) {
+            return cudaErrorInvalidValue;
+        }
+        const CUresult result =
+            state.driver.cuGetProcAddress(symbol, function, static_cast<int>(version), flags, status);
+        return result == CUDA_ERROR_NOT_FOUND ? cudaSuccess : from_driver(result);
+    });
+}
+
 ENTRY cudaError_t cudaProfilerStart() {
     return call_driver([](const DriverCalls& driver) { return driver.cuProfilerStart(); });
 }

@@ -22,6 +22,7 @@ bool open_driver(DriverCalls& calls) {
     if (get == nullptr) {
         return false;
     }
+    calls.cuGetProcAddress = get;
 #define EGPU_GET(name, prototype)                                                                           \
     {                                                                                                       \
         void* found = nullptr;                                                                              \

@@ -68,6 +68,7 @@ namespace egpu::simulated::runtime {
     F(cuMemcpy2DAsync, cuMemcpy2DAsync_v2)                                                                        \
     F(cuMemsetD8Async, cuMemsetD8Async)                                                                           \
     F(cuMemsetD8, cuMemsetD8_v2)                                                                                  \
+    F(cuMemsetD2D8Async, cuMemsetD2D8Async)                                                                       \
     F(cuStreamCreateWithPriority, cuStreamCreateWithPriority)                                                     \
     F(cuStreamDestroy, cuStreamDestroy_v2)                                                                        \
     F(cuStreamSynchronize, cuStreamSynchronize)                                                                   \
@@ -79,6 +80,7 @@ namespace egpu::simulated::runtime {
     F(cuStreamIsCapturing, cuStreamIsCapturing)                                                                   \
     F(cuEventCreate, cuEventCreate)                                                                               \
     F(cuEventRecord, cuEventRecord)                                                                               \
+    F(cuEventRecordWithFlags, cuEventRecordWithFlags)                                                             \
     F(cuEventQuery, cuEventQuery)                                                                                 \
     F(cuEventSynchronize, cuEventSynchronize)                                                                     \
     F(cuEventDestroy, cuEventDestroy_v2)                                                                          \
@@ -91,6 +93,7 @@ struct DriverCalls {
 #define EGPU_MEMBER(name, prototype) decltype(&::prototype) name = nullptr;
     EGPU_RUNTIME_DRIVER_FUNCTIONS(EGPU_MEMBER)
 #undef EGPU_MEMBER
+    decltype(&::cuGetProcAddress_v2) cuGetProcAddress = nullptr;
 };
 
 /// Fills in the functions; false where there is no driver or one that lacks a function.

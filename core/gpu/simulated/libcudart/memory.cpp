@@ -257,6 +257,17 @@ ENTRY cudaError_t cudaMemsetAsync_ptsz(void* pointer, int value, size_t bytes, c
     return fill(pointer, value, bytes, own_default(stream), false);
 }
 
+ENTRY cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
+                                    cudaStream_t stream) {
+    return call_driver([&](const DriverCalls& driver) {
+        return driver.cuMemsetD2D8Async(address_of(pointer), pitch, static_cast<unsigned char>(value), width, height,
+                                        stream);
+    });
+}
+ENTRY cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
+    return cudaMemset2DAsync(pointer, pitch, value, width, height, nullptr);
+}
+
 ENTRY cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
                                      cudaMemcpyKind kind) {
     return copy_symbol(symbol, from, bytes, offset, kind, nullptr, true, true);

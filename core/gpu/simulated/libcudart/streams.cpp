@@ -96,6 +96,9 @@ ENTRY cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 ENTRY cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
     return record(event, own_default(stream));
 }
+ENTRY cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+    return call_driver([&](const DriverCalls& driver) { return driver.cuEventRecordWithFlags(event, stream, flags); });
+}
 ENTRY cudaError_t cudaEventQuery(cudaEvent_t event) {
     return call_driver([&](const DriverCalls& driver) { return driver.cuEventQuery(event); });
 }
