@@ -75,6 +75,18 @@ def encode(f, negative, value, mode='rn'):
     return sign | packed
 
 
+def is_tiny(f, value, mode, negative):
+    """Below the least normal number after rounding with an unbounded exponent."""
+    if value in (NAN, INF, 0) or value >= Fraction(2) ** f.emin:
+        return False
+    scaled = encode(f, negative, value * Fraction(2) ** 60, mode)
+    return decode(f, scaled)[1] < Fraction(2) ** (f.emin + 60)
+
+
+def encode_flushed(f, negative, value, mode='rn'):
+    return encode(f, negative, 0 if is_tiny(f, value, mode, negative) else value, mode)
+
+
 def floor_log2(value):
     guess = value.numerator.bit_length() - value.denominator.bit_length()
     return guess if value >= Fraction(2) ** guess else guess - 1
@@ -104,7 +116,7 @@ def finish(f, bits, ftz, sat, relu=False):
     return bits
 
 
-def exact_sum(f, terms, mode):
+def exact_sum(f, terms, mode, encode=encode):
     """Terms (negative, magnitude): IEEE sum, rounded once."""
     if any(v == NAN for _, v in terms):
         return f.nan
@@ -244,7 +256,7 @@ def integers():
         simple(f'sad.{t}', t, [t, t, t], lambda a, b, c: w(i(c) + abs(i(a) - i(b))))
         # Division by zero is unspecified; this is what an H200 gives.
         simple(f'div.{t}', t, [t, t], lambda a, b: w(-1) if b == 0 else w(truncated_division(i(a), i(b))))
-        simple(f'rem.{t}', t, [t, t], lambda a, b: a if b == 0 else w(i(a) - i(b) * truncated_division(i(a), i(b))))
+        simple(f'rem.{t}', t, [t, t], lambda a, b: w(-1) if b == 0 else w(i(a) - i(b) * truncated_division(i(a), i(b))))
         simple(f'min.{t}', t, [t, t], lambda a, b: w(min(i(a), i(b))))
         simple(f'max.{t}', t, [t, t], lambda a, b: w(max(i(a), i(b))))
         if t[0] == 's':
@@ -478,6 +490,7 @@ def moves():
             lambda a: a, count=4)
     fixture('ld.global.nc.L1::no_allocate.u32 %d, [%pin];', ['u32'], ['u32'], lambda a: a, count=4)
     fixture('st.global.u32 [%buf], %0; ldu.global.u32 %d, [%buf];', ['u32'], ['u32'], lambda a: a, count=4)
+    fixture('discard.global.L2 [%buf], 128; applypriority.global.L2::evict_normal [%buf], 128; mov.u32 %d, %0;', ['u32'], ['u32'], lambda a: a, count=1)
     fixture('prefetch.global.L1 [%buf]; prefetchu.L1 [%buf]; pmevent 1; nanosleep.u32 1; mov.u32 %d, %0;', ['u32'], ['u32'], lambda a: a, count=4)
     atomics()
 
@@ -543,24 +556,25 @@ def exact_floats():
                 for sat in ([False, True] if t == 'f32' and mode in ('rn', 'rm') else [False]):
                     d = lambda bits: decode(f, flush(f, bits) if ftz else bits)
                     e = lambda bits: finish(f, bits, ftz, sat)
+                    en = encode_flushed if ftz else encode
                     z = ('.ftz' if ftz else '') + ('.sat' if sat else '')
                     minus = lambda x: (not x[0], x[1])
                     if t == 'f32' and ftz:
                         edge = lambda k: [[0x3F7FFFFF, 0x3F7FFFFF, 0xBF7FFFFF, 0x3F7FFFFE][k], [0x800000, 0x800001, 0x800000, 0x800001][k]]
-                        simple(f'mul.{mode}{z}.{t}', t, [t, t], lambda a, b: e(encode(f, *product(d(a), d(b)), mode)), pick=edge, count=4)
-                        simple(f'fma.{mode}{z}.{t}', t, [t, t, t], lambda a, b, c: e(exact_sum(f, [product(d(a), d(b)), d(c)], mode)),
+                        simple(f'mul.{mode}{z}.{t}', t, [t, t], lambda a, b: e(en(f, *product(d(a), d(b)), mode)), pick=edge, count=4)
+                        simple(f'fma.{mode}{z}.{t}', t, [t, t, t], lambda a, b, c: e(exact_sum(f, [product(d(a), d(b)), d(c)], mode, en)),
                                pick=lambda k: edge(k) + [0], count=4)
                     simple(f'add.{mode}{z}.{t}', t, [t, t], lambda a, b: e(exact_sum(f, [d(a), d(b)], mode)))
                     simple(f'sub.{mode}{z}.{t}', t, [t, t], lambda a, b: e(exact_sum(f, [d(a), minus(d(b))], mode)))
-                    simple(f'mul.{mode}{z}.{t}', t, [t, t], lambda a, b: e(encode(f, *product(d(a), d(b)), mode)))
-                    fma = lambda a, b, c: e(exact_sum(f, [product(d(a), d(b)), d(c)], mode))
+                    simple(f'mul.{mode}{z}.{t}', t, [t, t], lambda a, b: e(en(f, *product(d(a), d(b)), mode)))
+                    fma = lambda a, b, c: e(exact_sum(f, [product(d(a), d(b)), d(c)], mode, en))
                     simple(f'fma.{mode}{z}.{t}', t, [t, t, t], fma)
                     if mode == 'rn':
                         simple(f'mad.{mode}{z}.{t}', t, [t, t, t], fma, count=16)
                     if not sat:
-                        simple(f'div.{mode}{z}.{t}', t, [t, t], lambda a, b: e(encode(f, *quotient(d(a), d(b)), mode)))
+                        simple(f'div.{mode}{z}.{t}', t, [t, t], lambda a, b: e(en(f, *quotient(d(a), d(b)), mode)))
                         one = (False, Fraction(1))
-                        simple(f'rcp.{mode}{z}.{t}', t, [t], lambda a: e(encode(f, *quotient(one, d(a)), mode)))
+                        simple(f'rcp.{mode}{z}.{t}', t, [t], lambda a: e(en(f, *quotient(one, d(a)), mode)))
                         simple(f'sqrt.{mode}{z}.{t}', t, [t], lambda a: e(encode(f, *root(d(a)), mode)))
         simple(f'add.{t}', t, [t, t], lambda a, b: exact_sum(f, [decode(f, a), decode(f, b)], 'rn'), count=8)
         signs(t, f)
@@ -710,6 +724,9 @@ def halves():
         simple(f'ex2.approx{z}.{t}', t, [t], lambda a: bits64(2.0**value(a)), bound='relative 0.008' if t == 'bf16' else 'relative 0.001', pick=tame)
         simple(f'tanh.approx.{t}', t, [t], lambda a: bits64(math.tanh(value(a))), bound='relative 0.008' if t == 'bf16' else 'relative 0.001', pick=tame)
         x2 = t + 'x2'
+        one = encode(f, False, Fraction(1))
+        simple(f'set.lt.{t}.{t}', t, [t, t], lambda a, b: one * less(f, a, b))
+        simple(f'set.lt.{x2}.{x2}', x2, [x2, x2], lambda a, b: one * less(f, a & 0xFFFF, b & 0xFFFF) | (one * less(f, a >> 16, b >> 16)) << 16)
         fixture(f'setp.lt.{x2} %d|%e, %0, %1;', ['pred', 'pred'], [x2, x2], lambda a, b: (less(f, a & 0xFFFF, b & 0xFFFF), less(f, a >> 16, b >> 16)))
 
 
@@ -732,6 +749,15 @@ def both(op, t, n, reference):
 
 
 # --- conversions ----------------------------------------------------------------------------------------------------
+def narrow(d, a, x, mode='rn'):
+    """To a narrower float; a NaN of f64 keeps sign and upper payload."""
+    to, of = FORMATS[d], FORMATS[a]
+    negative, value = decode(of, x)
+    if value == NAN and a == 'f64':
+        return (to.sign if negative else 0) | to.infinity | 1 << (to.p - 2) | (x & (1 << 52) - 1) >> (53 - to.p)
+    return encode(to, negative, value, mode)
+
+
 def conversions():
     whole = ['u8', 's8', 'u16', 's16', 'u32', 's32', 'u64', 's64']
     reg = lambda t: {'u8': 'b32', 's8': 'b32'}.get(t, t)
@@ -755,7 +781,8 @@ def conversions():
                     negative, value = decode(f, x)
                     n = bits_of(d)
                     if value == NAN:
-                        return 1 << n - 1 if n == 64 or (f.bits == 64 and n == 32) else 0
+                        high = 1 << n - 1 if n == 64 or f.bits == 64 else 0
+                        return wrap('s32', to_int(d, high)) if n == 8 else high
                     low, high = (-(1 << n - 1), (1 << n - 1) - 1) if is_signed(d) else (0, (1 << n) - 1)
                     if value == INF:
                         r = low if negative else high
@@ -783,10 +810,10 @@ def conversions():
                         lambda x: encode(FORMATS[d], to_int(a, x) < 0, Fraction(abs(to_int(a, x))), mode), count=12)
     for a, d in [('f64', 'f32'), ('f32', 'f16'), ('f64', 'f16'), ('f32', 'bf16')]:
         for mode in ['rn', 'rz'] + (['rm', 'rp'] if d != 'bf16' and d != 'x' else []):
-            fixture(f'cvt.{mode}.{d}.{a} %d, %0;', [d], [a], lambda x: encode(FORMATS[d], *decode(FORMATS[a], x), mode), count=30)
+            fixture(f'cvt.{mode}.{d}.{a} %d, %0;', [d], [a], lambda x: narrow(d, a, x, mode), count=30)
     for a, d in [('f16', 'f32'), ('f16', 'f64'), ('f32', 'f64'), ('bf16', 'f32')]:
         fixture(f'cvt.{d}.{a} %d, %0;', [d], [a], lambda x: None if decode(FORMATS[a], x)[1] == NAN else encode(FORMATS[d], *decode(FORMATS[a], x)), count=30)
-    fixture('cvt.rn.ftz.f32.f64 %d, %0;', ['f32'], ['f64'], lambda x: flush(F32, encode(F32, *decode(F64, x))), count=30)
+    fixture('cvt.rn.ftz.f32.f64 %d, %0;', ['f32'], ['f64'], lambda x: flush(F32, narrow('f32', 'f64', x)), count=30)
     fixture('cvt.ftz.f64.f32 %d, %0;', ['f64'], ['f32'], lambda x: None if decode(F32, x)[1] == NAN else encode(F64, *decode(F32, flush(F32, x))), count=30)
     fixture('cvt.rzi.ftz.s32.f32 %d, %0;', ['s32'], ['f32'], lambda x: None if decode(F32, x)[1] == NAN else
             wrap('s32', clamp(round_integral(signed_value(decode(F32, flush(F32, x))), 'rzi'), -2**31, 2**31 - 1)) if decode(F32, x)[1] != INF else

@@ -48,6 +48,8 @@ std::span<const FunctionDecoder::Entry> FunctionDecoder::entries() {
         {"nanosleep", [](D& d) { d.decode_simple(Control::yield, cost::kFence); }},
         {"prefetch", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
         {"prefetchu", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
+        {"applypriority", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
+        {"discard", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
         {"pmevent", [](D& d) { d.decode_simple(Control::none, cost::kArithmetic); }},
     };
     return kEntries;

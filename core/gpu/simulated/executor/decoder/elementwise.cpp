@@ -66,9 +66,40 @@ void FunctionDecoder::decode_form(const Form& form) {
     finish(result);
 }
 
+namespace {
+
+/// What `set` writes where the comparison holds; 0 for types it does not have.
+std::uint32_t true_value(Type type) {
+    switch (type) {
+        case Type::u16:
+        case Type::s16:
+            return 0xffff;
+        case Type::u32:
+        case Type::s32:
+            return 0xffffffff;
+        case Type::f16:
+        case Type::f16x2:
+            return 0x3c00;
+        case Type::bf16:
+        case Type::bf16x2:
+            return 0x3f80;
+        case Type::f32:
+            return 0x3f800000;
+        default:
+            return 0;
+    }
+}
+
+bool is_pair(Type type) {
+    return type == Type::f16x2 || type == Type::bf16x2;
+}
+
+}  // namespace
+
 /// set is setp into a temporary and a choice between the two values of true and false:
 ///
-///   set.gt.u32.f32 %r1, %f1, %f2;   ->   setp.gt.f32 t, %f1, %f2;  selp.u32 %r1, 0xffffffff, 0, t;
+///   set.gt.u32.f32 %r1, %f1, %f2;   ->   setp.gt.f32 t, %f1, %f2;  selp.b32 %r1, 0xffffffff, 0, t;
+///   set.gt.f16x2.f16x2 %r1, ...;    ->   setp.gt.f16x2 t|u, ...;   selp low; selp high; or
 void FunctionDecoder::decode_set() {
     std::vector<std::string_view> compare(current_->parts.begin(), current_->parts.end());
     std::size_t first = 1;
@@ -84,8 +115,9 @@ void FunctionDecoder::decode_set() {
     compare.erase(compare.begin() + static_cast<std::ptrdiff_t>(first));
     bool found = false;
     const Form form = select(compare, found);
-    const bool known = type == Type::u32 || type == Type::s32 || type == Type::f32;
-    if (!form.problem.empty() || !known || form.sources[0] == Type::f16x2 || form.sources[0] == Type::bf16x2 ||
+    const std::uint32_t yes = true_value(type);
+    const bool pair = is_pair(type);
+    if (!form.problem.empty() || yes == 0 || is_pair(form.sources[0]) != pair ||
         current_->operands.size() != 1 + form.source_count()) {
         missing(fmt::format("'{}'", current_->opcode));
         return;
@@ -100,17 +132,35 @@ void FunctionDecoder::decode_set() {
         test.sources[2] = predicate(current_->operands[3], test.source_negated);
     }
     test.destination = layout_.row(Type::pred);
+    test.has_second = pair;
+    test.second_destination = pair ? layout_.row(Type::pred) : Place();
     emit(test);
-    static constexpr std::string_view kChoice[] = {"selp", "b32"};
-    Instruction choose = begin();
-    choose.handler = select(kChoice, found).handler;
-    choose.sources[0] = builder_.constant(type == Type::f32 ? 0x3f800000U : 0xffffffffU, false);
-    choose.sources[1] = builder_.constant(0, false);
-    choose.sources[2] = test.destination;
     const Target result = target(current_->operands.front(), type);
-    choose.destination = result.place;
-    emit(choose);
+    choose(result.place, yes, test.destination);
+    if (pair) {
+        const Place high = layout_.row(Type::b32);
+        choose(high, yes << 16, test.second_destination);
+        static constexpr std::string_view kJoin[] = {"or", "b32"};
+        Instruction join = begin();
+        join.handler = select(kJoin, found).handler;
+        join.destination = join.sources[0] = result.place;
+        join.sources[1] = high;
+        emit(join);
+    }
     finish(result);
+}
+
+/// destination = condition ? value : 0
+void FunctionDecoder::choose(Place destination, std::uint32_t value, Place condition) {
+    static constexpr std::string_view kChoice[] = {"selp", "b32"};
+    bool found = false;
+    Instruction instruction = begin();
+    instruction.handler = select(kChoice, found).handler;
+    instruction.sources[0] = builder_.constant(value, false);
+    instruction.sources[1] = builder_.constant(0, false);
+    instruction.sources[2] = condition;
+    instruction.destination = destination;
+    emit(instruction);
 }
 
 }  // namespace egpu::simulated

@@ -79,6 +79,7 @@ private:
     // elementwise.cpp
     void decode_form(const Form& form);
     void decode_set();
+    void choose(Place destination, std::uint32_t value, Place condition);
     // move.cpp
     void decode_move();
     void decode_pack(const ptx::Operand& destination, const ptx::Operand& vector, Type type);

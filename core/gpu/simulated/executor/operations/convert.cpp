@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt between all scalar types (PTX ISA 9.0, section 9.7.9.19). Compiled with -frounding-math.
+#include <bit>
 #include <cfenv>
 #include <cmath>
 #include <limits>
@@ -63,12 +64,13 @@ double widen(A value, std::uint8_t flags) {
     }
 }
 
-/// NaN is 0, but 1 << (bits - 1) where source or destination has 64 bits; else clamped to the destination's range.
+/// NaN is 0, but 1 << (bits - 1) where source or destination has 64 bits; the rest is clamped to the destination's
+/// range.
 template <typename D, typename A>
 D float_to_integer(A value, std::uint8_t flags) {
     const double wide = widen(value, flags);
     if (wide != wide) {
-        constexpr bool high_bit = sizeof(D) == 8 || (sizeof(A) == 8 && sizeof(D) == 4);
+        constexpr bool high_bit = sizeof(D) == 8 || sizeof(A) == 8;
         return high_bit ? static_cast<D>(std::uint64_t{1} << (sizeof(D) * 8 - 1)) : D{0};
     }
     const double rounded = integral(wide, mode_of(flags));
@@ -101,7 +103,17 @@ double sticky(A value) {
     }
 }
 
+/// A NaN of f64 keeps its sign and the upper bits of its payload; others become the canonical NaN.
 template <typename D>
+std::uint16_t narrow_nan(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    constexpr int fraction = std::is_same_v<D, Half> ? 10 : 7;
+    const std::uint64_t quiet_infinity = std::is_same_v<D, Half> ? 0x7e00 : 0x7fc0;
+    return static_cast<std::uint16_t>((bits >> 48 & 0x8000) | quiet_infinity |
+                                      (bits & 0xf'ffff'ffff'ffff) >> (52 - fraction));
+}
+
+template <typename D, bool FromDouble>
 D finish(double value, std::uint8_t flags) {
     if ((flags & kSaturate) != 0) {
         value = saturate(value);
@@ -111,6 +123,9 @@ D finish(double value, std::uint8_t flags) {
     }
     const Rounding rounding = mode_of((flags & kToIntegral) != 0 ? std::uint8_t{0} : flags);
     if constexpr (kNarrow<D>) {
+        if (FromDouble && value != value) {
+            return D{narrow_nan<D>(value)};
+        }
         D result = std::is_same_v<D, Half> ? D{to_half(value, rounding).bits} : D{to_brain(value, rounding).bits};
         const std::uint16_t infinity = std::is_same_v<D, Half> ? 0x7c00 : 0x7f80;
         if ((flags & kFinite) != 0 && (result.bits & 0x7fff) == infinity) {
@@ -119,7 +134,13 @@ D finish(double value, std::uint8_t flags) {
         return result;
     } else if constexpr (std::is_same_v<D, float>) {
         const auto result = static_cast<float>(value);  // in the mode that the loop has set
-        return canonical((flags & kFlush) != 0 ? flush(result) : result);
+        if ((flags & kFlush) != 0) {
+            // Tiny is what is below the least normal number after rounding with an unbounded exponent.
+            const bool tiny =
+                std::fabs(result) == 0x1p-126F && std::fabs(static_cast<float>(value * 0x1p100)) < 0x1p-26F;
+            return FromDouble ? (tiny ? std::copysign(0.0F, result) : flush(result)) : canonical(flush(result));
+        }
+        return FromDouble ? result : canonical(result);
     } else {
         return value;
     }
@@ -132,11 +153,11 @@ D convert_one(A value, std::uint8_t flags) {
         if ((flags & kToIntegral) != 0) {
             wide = integral(wide, mode_of(flags));
         }
-        return finish<D>(wide, flags);
+        return finish<D, std::is_same_v<A, double>>(wide, flags);
     } else if constexpr (kFloat<A>) {
         return float_to_integer<D>(value, flags);
     } else if constexpr (kNarrow<D>) {
-        return finish<D>(sticky(value), flags);
+        return finish<D, false>(sticky(value), flags);
     } else if constexpr (kFloat<D>) {
         const auto result = static_cast<D>(value);  // rounded once, in the mode that the loop has set
         return (flags & kSaturate) != 0 ? saturate(result) : result;

@@ -25,22 +25,30 @@ struct Sub {
         return a - b;
     }
 };
+/// Where a result is tiny is decided after rounding with an unbounded exponent: `scaled` gives the result times 2^100,
+/// rounded, so that .ftz can tell the least normal number from a smaller one that was rounded up to it.
+constexpr float kScale = 0x1p100F;
 struct Mul {
     template <typename T>
     static T apply(T a, T b) {
         return a * b;
     }
+    static float scaled(float a, float b) { return std::fabs(a) < std::fabs(b) ? (a * kScale) * b : a * (b * kScale); }
 };
 struct Div {
     template <typename T>
     static T apply(T a, T b) {
         return a / b;
     }
+    static float scaled(float a, float b) { return std::fabs(a) < 1 ? (a * kScale) / b : a / (b / kScale); }
 };
 struct Fma {
     template <typename T>
     static T apply(T a, T b, T c) {
         return std::fma(a, b, c);
+    }
+    static float scaled(float a, float b, float c) {
+        return std::fabs(a) < std::fabs(b) ? std::fma(a * kScale, b, c * kScale) : std::fma(a, b * kScale, c * kScale);
     }
 };
 struct Reciprocal {
@@ -48,6 +56,7 @@ struct Reciprocal {
     static T apply(T a) {
         return T{1} / a;
     }
+    static float scaled(float a) { return kScale / a; }
 };
 struct SquareRoot {
     template <typename T>
@@ -68,6 +77,11 @@ struct Rules {
         auto result = F::apply(in(values)...);
         if constexpr (Flush) {
             result = flush(result);
+            if constexpr (requires { F::scaled(values...); }) {
+                if (std::fabs(result) == 0x1p-126F && std::fabs(F::scaled(in(values)...)) < 0x1p-26F) {
+                    result = std::copysign(0.0F, result);
+                }
+            }
         }
         if constexpr (Saturate) {
             return saturate(result);

@@ -159,7 +159,7 @@ struct Sad {
         return Add::apply(c, a < b ? Sub::apply(b, a) : Sub::apply(a, b));
     }
 };
-/// Division by zero is unspecified in PTX; hardware gives all ones, and the dividend as remainder.
+/// Division by zero is unspecified in PTX; an H200 gives all ones as quotient and as remainder.
 struct Div {
     template <typename T>
     static T apply(T a, T b) {
@@ -178,7 +178,7 @@ struct Rem {
     template <typename T>
     static T apply(T a, T b) {
         if (b == 0) {
-            return a;
+            return static_cast<T>(~T{0});
         }
         if constexpr (std::is_signed_v<T>) {
             if (b == -1) {
