@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,17 @@ Status check_header(std::span<const std::byte> data) {
     return ok();
 }
 
+/// libbpf copies the block, so its alignment doesn't matter. What it prints, through a function that is the process's,
+/// would come without the file's name.
+btf* parse_quietly(std::span<const std::byte> data) {
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    const auto printer = libbpf_set_print(nullptr);
+    btf* parsed = btf__new(data.data(), static_cast<std::uint32_t>(data.size()));
+    libbpf_set_print(printer);
+    return parsed;
+}
+
 bool is_modifier(std::uint32_t kind) {
     return kind == BTF_KIND_CONST || kind == BTF_KIND_VOLATILE || kind == BTF_KIND_RESTRICT ||
            kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_TYPE_TAG;
@@ -52,10 +64,7 @@ void Btf::Free::operator()(btf* b) const {
 Result<Btf> Btf::open(std::span<const std::byte> data) {
     if (auto status = check_header(data); !status)
         return status.errors();
-    // libbpf copies the block, so its alignment doesn't matter. What it prints would come without the file's name.
-    const auto printer = libbpf_set_print(nullptr);
-    btf* parsed = btf__new(data.data(), static_cast<std::uint32_t>(data.size()));
-    libbpf_set_print(printer);
+    btf* parsed = parse_quietly(data);
     if (parsed == nullptr)
         return damaged("libbpf can't read its types");
     Btf out;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "base/files.hpp"
@@ -13,6 +14,16 @@ namespace egpu::ebpf {
 
 inline std::string fixture_path(const std::string& name) {
     return std::string(EGPU_OBJECTS) + "/" + name;
+}
+
+/// "v1", "v2", ...: what "everything" was compiled for.
+inline std::vector<std::string> instruction_sets() {
+    std::vector<std::string> out;
+    std::istringstream text(EGPU_BPF_VERSIONS);
+    for (std::string version; std::getline(text, version, ',');)
+        out.push_back(version);
+    EXPECT_GE(out.size(), 3u);
+    return out;
 }
 
 inline std::vector<std::byte> fixture_bytes(const std::string& name) {
