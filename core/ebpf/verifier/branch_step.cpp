@@ -110,8 +110,10 @@ Verdict Walk::step_branch(State& state, Explored::Node node) {
     if (auto refusal = check_comparison(scene(state), left, right))
         return refusal;
     // Also where one side is impossible: another path decided that, and may have differed.
-    const Variability decided_by = most_varying(left.scalar.variability, right.scalar.variability);
-    if (decided_by != Variability::site)
+    Scalar decided_by;
+    decided_by.derive_from(left.scalar);
+    decided_by.derive_from(right.scalar);
+    if (decided_by.variability != Variability::site)
         state.diverge(flow_.join[state.at], decided_by);
     const bool pointers = left.is_pointer() || right.is_pointer();
     State taken = state;

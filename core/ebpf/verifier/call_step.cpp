@@ -74,7 +74,7 @@ Value Walk::helper_result(State& state, const Helper& called, Variability key) {
 }
 
 /// True where a key is static: the same for all that come here, and at each time that this path does.
-bool Walk::note_lookup(State& state, Scalar& key) {
+bool Walk::lookup_is_static(State& state, Scalar& key) {
     for (const auto& [at, expression] : state.lookups)
         if (at == state.at && expression != key.expression)
             key.variability = most_varying(key.variability, Variability::warp);
@@ -95,7 +95,9 @@ Verdict Walk::step_helper(State& state, Explored::Node node) {
         return refusal;
     const bool looks_up = called->returns == ReturnKind::map_value_or_null;
     // A lookup by a static key is an address in the end: it costs the one instruction already counted.
-    const bool is_static = looks_up && note_lookup(state, key);
+    const bool is_static = looks_up && lookup_is_static(state, key);
+    if (looks_up)
+        note(state, note_lookup(scene(state), *called, is_static));
     const Cost cost{is_static || called->cost == 0 ? 0 : called->cost - 1, looks_up ? 1u : 0u, 0};
     if (auto refusal = pay(state, cost, node))
         return refusal;

@@ -56,6 +56,8 @@ Value Walk::loaded(State& state, const MemoryAccess& access) {
             break;
         }
         case Kind::constants:
+            if (!span.exact)
+                note(state, note_constant_index());
             number = constant_load(object_, span, access.bytes);
             break;
         default: {
@@ -126,6 +128,7 @@ Verdict Walk::step_store(State& state) {
     if (access.pointer.kind == Kind::map_value) {
         if (auto refusal = check_shared_store(scene(state), access, stored))
             return refusal;
+        note(state, note_decided_store(scene(state), access));
     } else {
         const Span span = span_of(access);
         const bool whole = span.exact && access.bytes == 8;

@@ -118,6 +118,16 @@ Verdict Walk::check_total(const State& state, const Cost& total, Explored::Node 
     return check_budget(scene(state), total.instructions, limit(), loop);
 }
 
+/// Once for each instruction, however often it is passed.
+void Walk::note(const State& state, const std::optional<Refusal>& note) {
+    if (!note || !noted_.emplace(state.at, note->code).second)
+        return;
+    Diagnostic diagnostic = to_diagnostic(*note, scene(state));
+    diagnostic.severity = Severity::warning;
+    diagnostic.detail.clear();
+    found_.notes.push_back(std::move(diagnostic));
+}
+
 Verdict Walk::step(State& state, Explored::Node node, bool& ended) {
     ++steps_;
     if (auto refusal = pay(state, {1, 0, 0}, node))

@@ -35,6 +35,7 @@ private:
     Verdict pay(State& state, const Cost& cost, Explored::Node node);
     Verdict check_total(const State& state, const Cost& total, Explored::Node node) const;
     std::uint32_t limit() const;
+    void note(const State& state, const std::optional<Refusal>& note);
     Scene scene(const State& state) const { return {object_, program_, context_, state, state.at}; }
 
     // arithmetic_step.cpp
@@ -58,7 +59,7 @@ private:
     Verdict step_local_call(State& state);
     Verdict step_exit(State& state, Explored::Node node, bool& ended);
     Verdict helper_memory(State& state, const Helper& called, Scalar& key);
-    bool note_lookup(State& state, Scalar& key);
+    bool lookup_is_static(State& state, Scalar& key);
     Value helper_result(State& state, const Helper& called, Variability key);
     Verdict check_total_stack(std::uint32_t& bytes) const;
 
@@ -75,6 +76,7 @@ private:
     std::set<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups_;
     std::map<std::uint32_t, std::uint32_t> stack_of_function_;  ///< bytes
     std::set<std::pair<std::uint32_t, std::uint32_t>> calls_;   ///< caller, called
+    std::set<std::pair<std::uint32_t, std::string>> noted_;     ///< instruction, code
     WalkLog log_;
     State refused_state_;  ///< of a refusal, for its message
 };

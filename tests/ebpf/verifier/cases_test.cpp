@@ -42,6 +42,14 @@ TEST_P(VerifierCase, IsAsExpected) {
     expect_number(each.stack, verified->stack_bytes, "stack");
     expect_number(each.dynamic, verified->dynamic_lookups.size(), "dynamic");
     expect_number(each.register_adds, verified->register_adds.size(), "register_adds");
+    if (each.notes) {
+        std::vector<std::string> codes;
+        for (const Diagnostic& note : verified->notes) {
+            EXPECT_EQ(note.severity, Severity::warning);
+            codes.push_back(note.code);
+        }
+        EXPECT_EQ(codes, *each.notes);
+    }
     if (each.fields) {
         const std::set<std::string> fields(each.fields->begin(), each.fields->end());
         EXPECT_EQ(verified->fields_read, fields);

@@ -68,7 +68,8 @@ bool covers(const std::vector<Divergence>& wider, const std::vector<Divergence>&
         return true;
     return std::equal(wider.begin(), wider.end(), narrower.begin(), narrower.end(),
                       [](const Divergence& a, const Divergence& b) {
-                          return a.join == b.join && a.frame == b.frame && a.variability >= b.variability;
+                          return a.join == b.join && a.frame == b.frame && a.variability >= b.variability &&
+                                 (b.loaded_from & ~a.loaded_from) == 0;
                       });
 }
 
@@ -141,15 +142,16 @@ void State::forget_fields(std::uint64_t live) {
     std::erase_if(fields, [&](const KnownField& known) { return (field_bit(*known.field) & live) == 0; });
 }
 
-void State::diverge(std::uint32_t join, Variability variability) {
+void State::diverge(std::uint32_t join, const Scalar& decided_by) {
     const auto frame_index = static_cast<std::uint32_t>(frames.size() - 1);
     for (Divergence& open : divergences) {
         if (open.join != join || open.frame != frame_index)
             continue;
-        open.variability = most_varying(open.variability, variability);
+        open.variability = most_varying(open.variability, decided_by.variability);
+        open.loaded_from |= decided_by.loaded_from;
         return;
     }
-    divergences.push_back({join, frame_index, variability});
+    divergences.push_back({join, frame_index, decided_by.variability, decided_by.loaded_from});
 }
 
 /// What was written while a branch was open now depends on it.

@@ -20,6 +20,7 @@ struct Divergence {
     std::uint32_t join = 0;
     std::uint32_t frame = 0;
     Variability variability = Variability::site;
+    std::uint64_t loaded_from = 0;  ///< maps whose values decided it, as in Scalar
 };
 
 /// The bit of a field in a set of fields: its place in context_fields().
@@ -84,7 +85,7 @@ struct State {
     /// Forgets fields whose bit isn't set; they can be read again, and nothing is known of them then.
     void forget_fields(std::uint64_t live);
     /// Opens a branch, or raises one that meets at the same place.
-    void diverge(std::uint32_t join, Variability variability);
+    void diverge(std::uint32_t join, const Scalar& decided_by);
     /// Closes the branches of the present frame that meet at an instruction.
     void close(std::uint32_t join);
     /// Closes all branches of the present frame.

@@ -107,6 +107,11 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
 Refusal endless_loop(std::uint32_t loop);
 Refusal too_complex(std::uint32_t steps);
 
+// notes.cpp: V031, V05x; of accepted programs
+std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static);
+Refusal note_constant_index();
+std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access);
+
 /// "t" of `t = lookup()` at the lookup that gave a map value, or "the value of map 'traffic'".
 std::string name_of(const Scene& scene, const Value& map_value, std::string* variable = nullptr);
 

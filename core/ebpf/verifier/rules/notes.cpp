@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is safe and still deserves a word: what this version can't translate yet (the specialiser refuses it with the
+// same code where a probe is injected), and updates that may be lost.
+#include <fmt/format.h>
+
+#include "ebpf/verifier/rules/rule.hpp"
+#include "ebpf/verifier/source/expression.hpp"
+
+namespace egpu::ebpf {
+
+std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static) {
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
+    if (map.is_array())
+        return std::nullopt;
+    Refusal note;
+    if (!is_static) {
+        note.code = "EGPU-V050";
+        note.message = fmt::format("the key of hash '{}' is known only when the program runs", map.name);
+        note.why = "this version can't look up such keys: the probe will be refused where it is injected";
+        note.fix =
+            "use fields that are the same every time at a site (kernel, site, space, access, bytes_per_lane), or an "
+            "array";
+        return note;
+    }
+    if (called.id != HelperId::map_lookup_elem)
+        return std::nullopt;
+    note.code = "EGPU-V051";
+    note.message = fmt::format("bpf_map_lookup_elem on hash '{}'", map.name);
+    note.why =
+        "this version can't tell at run time whether a hash has an entry: the probe will be refused where it is "
+        "injected";
+    note.fix = "call egpu_map_lookup_or_init: it gives the entry, made of zeroes where absent";
+    return note;
+}
+
+Refusal note_constant_index() {
+    Refusal note;
+    note.code = "EGPU-V055";
+    note.message = "a constant table is read at an index known only when the program runs";
+    note.why = "this version can't do that: the probe will be refused where it is injected";
+    note.fix = "use an array map, or a switch over the values";
+    return note;
+}
+
+std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access) {
+    const std::uint64_t map = map_bit(access.pointer.map);
+    bool decided = false;
+    for (const Divergence& open : scene.state.divergences)
+        decided = decided || (open.loaded_from & map) != 0;
+    if (!decided)
+        return std::nullopt;
+    Refusal note;
+    note.code = "EGPU-V031";
+    note.message = fmt::format("{} is tested and stored in two steps", name_of(scene, access.pointer));
+    note.why = "other threads may store in between: of two updates at once one is lost, and the result is approximate";
+    note.fix = "count with __sync_fetch_and_add, or use __sync_val_compare_and_swap";
+    return note;
+}
+
+}  // namespace egpu::ebpf
