@@ -30,10 +30,6 @@ private:
     // codegen.cpp: the frame of a firing.
     void check_site();
     bool is_straight() const;
-    bool is_accumulated(std::uint32_t at) const;
-    /// An add of a constant to a known element by every lane that fires: one lane can add for all.
-    bool is_shared_sum(std::uint32_t at) const;
-    bool has_shared_sums() const;
     void body();
     std::string enclosed() const;
 
@@ -82,7 +78,6 @@ private:
     void write(std::uint32_t at, const Place& place, std::uint32_t bytes, const std::string& from);
     const ebpf::StackSlot* slot_at(std::uint32_t depth, std::int64_t offset, std::uint32_t bytes) const;
     bool add_to_accumulator(std::uint32_t at, const std::string& operand);
-    void add_for_all_lanes(std::uint32_t at);
 
     // calls.cpp
     void call(std::uint32_t at);
@@ -136,10 +131,9 @@ private:
     ElementAddresses addresses_;  ///< by firing lanes, before the body
     Statements before_;           ///< by all lanes that reach the site
     Statements body_;
-    bool shares_sums_ = false;  ///< has_shared_sums()
-    std::string predicate_;     ///< "@%egpu_p0 ", "@!%p1 " in straight code; "" where all lanes at hand fire
+    std::string predicate_;  ///< "@%egpu_p0 ", "@!%p1 " in straight code; "" where all lanes at hand fire
     std::string mask_, lanes_, sectors_, bytes_;  ///< 32-bit registers, where needed
-    std::string leader_;                          ///< predicate of one of the lanes that fire: who runs warp programs
+    std::string leader_;                          ///< predicate of warp programs
     std::map<std::uint32_t, std::string> labels_;
     std::string end_label_;
     std::string local_array_;

@@ -13,8 +13,9 @@ using namespace ebpf;
 
 namespace {
 
+/// "+8", "+-8": PTX has no minus between a register and its offset (PTX ISA 6.4.1).
 std::string offset_text(std::int64_t offset) {
-    return offset == 0 ? std::string() : fmt::format("{:+}", offset);
+    return offset == 0 ? std::string() : fmt::format("+{}", offset);
 }
 
 }  // namespace

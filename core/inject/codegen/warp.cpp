@@ -18,8 +18,7 @@ using ebpf::Space;
 void Emitter::gather() {
     const bool is_warp = site_.granularity == Granularity::warp;
     const auto reads = [&](const char* name) { return program_.fields_read.count(name) != 0; };
-    shares_sums_ = has_shared_sums();
-    const bool counts_lanes = reads("active_lanes") || (is_warp && reads("bytes")) || shares_sums_;
+    const bool counts_lanes = reads("active_lanes") || (is_warp && reads("bytes"));
     const bool counts_sectors = is_warp && reads("sectors");
     if (!is_warp && !reads("active_mask") && !counts_lanes) {
         if (reads("sectors"))
@@ -45,7 +44,7 @@ void Emitter::gather() {
     }
     if (counts_sectors || reads("sectors"))
         sectors_ = count_sectors(is_warp ? mask_ : std::string());
-    if (is_warp || shares_sums_)
+    if (is_warp)
         elect(mask_);
 }
 

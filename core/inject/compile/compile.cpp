@@ -84,6 +84,13 @@ Result<Compiled> compile_ptx(const std::string& ptxas, const std::string& ptx, c
     if (finished->timed_out)
         return failed(fmt::format("ptxas did not end within {} s for '{}'", options.timeout_seconds, entry),
                       finished->output, "leave this kernel out with --exclude-kernel, or attach fewer programs");
+    if (finished->exit_status != 0 && finished->output.find("for option 'gpu-name'") != std::string::npos) {
+        Diagnostic unknown = error("EGPU-P304", fmt::format("{} does not know {}", ptxas, options.architecture));
+        unknown.detail = first_errors(finished->output);
+        unknown.fix =
+            "name a ptxas that does in EGPU_PTXAS: toolkits before 13 have sm_60 and sm_70, newer GPUs need newer ones";
+        return unknown;
+    }
     if (finished->exit_status != 0)
         return failed(fmt::format("ptxas refuses the copy of '{}' (exit code {})", entry, finished->exit_status),
                       finished->output,

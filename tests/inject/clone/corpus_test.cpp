@@ -33,8 +33,9 @@ std::vector<std::string> files_of_corpus() {
 /// A folder that somebody names is compiled for its own target; the test's own files for several GPUs.
 std::vector<std::string> architectures_for(const ptx::Module& module) {
     const std::string own(module.target);
+    // The oldest that ptxas 13 has stands for older ones.
     if (std::getenv("EGPU_PTX_CORPUS") != nullptr || own.ends_with('a'))
-        return {own};
+        return {own == "sm_60" || own == "sm_70" ? "sm_75" : own};
     std::vector<std::string> all;
     for (const char* one : {"sm_75", "sm_90", "sm_100"})
         if (std::stoi(std::string(one).substr(3)) >= std::stoi(own.substr(3)))
@@ -51,6 +52,17 @@ struct Tally {
 void keep(const std::string& file, const std::string& text) {
     if (const char* folder = std::getenv("EGPU_KEEP"))
         (void)write_file(fmt::format("{}/{}", folder, file), text);
+}
+
+/// What egpu_table holds and how the maps lie, to run a copy by hand.
+std::string table_text(const InstrumentedCopy& copy, const Session& session) {
+    std::string text;
+    for (const auto& layout : session.layouts())
+        text += fmt::format("map stride {} capacity {} shards {}\n", layout.stride, layout.capacity, layout.shards);
+    for (const auto& entry : copy.table)
+        text += entry.kind == TableEntry::Kind::global ? fmt::format("global {}\n", entry.symbol)
+                                                       : fmt::format("element {} {}\n", entry.map, entry.slot);
+    return text;
 }
 
 /// Where ptxas serialises wgmma in the copy and not in the original, a copy without those sites must not.
@@ -94,7 +106,9 @@ void check_kernel(const std::string& ptxas, const std::string& file, const ptx::
         if (compiled)
             check_advice(ptxas, module, kernel, session.request(module, kernel), {architecture, {}, 300}, *compiled);
     }
-    keep(fmt::format("{}.{}.ptx", std::filesystem::path(file).stem().string(), kernel.substr(0, 60)), copy->ptx);
+    const std::string stem = fmt::format("{}.{}", std::filesystem::path(file).stem().string(), kernel.substr(0, 60));
+    keep(stem + ".ptx", copy->ptx);
+    keep(stem + ".table", table_text(*copy, session));
 }
 
 TEST(Corpus, EveryKernelIsCompiledOrRefused) {

@@ -163,6 +163,9 @@ TEST(Ptxas, CompilesAndRefuses) {
     const auto bad = compile_ptx(*ptxas, head + "nonsense; }", "k", {"sm_90", {}, 60});
     ASSERT_FALSE(bad);
     EXPECT_EQ(bad.error().code, "EGPU-P303");
+    const auto unknown = compile_ptx(*ptxas, head + "ret; }", "k", {"sm_999", {}, 60});
+    ASSERT_FALSE(unknown);
+    EXPECT_EQ(unknown.error().code, "EGPU-P304");
 }
 
 }  // namespace
