@@ -168,8 +168,11 @@ TEST_F(Assemble, LoadsAndStores) {
     accept_everywhere(assembled(storing(stack)), "stack");
     stack +=
         "mov %r3, %r10\nadd %r3, -16\nmov %r4, %r7\nand %r4, 8\nadd %r3, %r4\nldxdw %r1, [%r3+0]\nadd %r0, %r1\n"
-        "stxdw [%r3+0], %r7\n";
+        "stxdw [%r3+0], %r7\nldxdw %r1, [%r3-16]\nadd %r0, %r1\nstxw [%r3-8], %r7\n";
     accept_everywhere(assembled(storing(stack)), "stack at run-time offsets");
+    accept_everywhere(assembled(storing("mov %r3, %r8\nand %r7, 8\nadd %r3, %r7\nadd %r3, 16\nldxdw %r1, [%r3-8]\n"
+                                        "add %r0, %r1\nlock add [%r3-16], %r1\nstxw [%r3-4], %r1\n")),
+                      "map at run-time offsets");
 }
 
 TEST_F(Assemble, EveryField) {

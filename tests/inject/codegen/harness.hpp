@@ -80,9 +80,14 @@ struct Harness {
     }
 
     /// Each thread loads data[tid + 4], where tid < count; the probe stands before (or for `after`, behind) the load.
-    std::string module(const EmittedProbe& probe, bool after = false) {
+    /// With `some_leave`, every fourth thread leaves between probe and load, by an exit of its own.
+    std::string module(const EmittedProbe& probe, bool after = false, bool some_leave = false) {
         const std::string start = emit_accumulator_start(function);
         const std::string flush = emit_accumulator_flush(function, false);
+        std::string leave;
+        if (some_leave)
+            leave = "\tand.b32 %r5, %r1, 3;\n\tsetp.ne.u32 %p3, %r5, 1;\n\t@%p3 bra STAY;\n" +
+                    emit_accumulator_flush(function, false) + "\tret;\nSTAY:\n";
         const std::string load = fmt::format("\t@%p1 ld.global.f32 %f1, [%rd4+16];\n");
         return fmt::format(".version {}.{}\n.target sm_{}\n.address_size 64\n{}", function.required.ptx_major,
                            function.required.ptx_minor, function.target.sm, table.declaration()) +
@@ -94,8 +99,8 @@ struct Harness {
                "\tmul.wide.u32 %rd3, %r1, 4;\n\tadd.s64 %rd4, %rd2, %rd3;\n\tld.param.u32 %r2, [count];\n"
                "\tsetp.lt.u32 %p1, %r1, %r2;\n\tmov.u64 %rd5, %clock64;\n\tmov.f32 %f1, 0f3F800000;\n"
                "\tmov.f32 %f2, 0f40000000;\n\tmov.u16 %rs1, 7;\n\tcvt.u32.u64 %r4, %rd4;\n" +
-               (after ? load + probe.text : probe.text + load) + "\t@%p1 st.global.f32 [%rd4+16], %f1;\n" + flush +
-               "\tret;\n}\n";
+               (after ? load + probe.text : probe.text + leave + load) + "\t@%p1 st.global.f32 [%rd4+16], %f1;\n" +
+               flush + "\tret;\n}\n";
     }
 };
 

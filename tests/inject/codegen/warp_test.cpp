@@ -26,7 +26,7 @@ struct Access {
 
 /// Runs one program at `ld [%rd6]`, %rd6 = data + tid * stride.
 std::string run(Harness& harness, const Object& object, SimulatedSession& session, const Access& access,
-                std::uint32_t blocks = 1, std::uint32_t sm_count = 1) {
+                std::uint32_t blocks = 1, std::uint32_t sm_count = 1, bool some_leave = false) {
     harness.site.address_base = "%rd6";
     harness.site.address_offset = 0;
     if (access.guarded)
@@ -37,7 +37,24 @@ std::string run(Harness& harness, const Object& object, SimulatedSession& sessio
     EmittedProbe strided = *probe;
     strided.text =
         fmt::format("\tmul.wide.u32 %rd6, %r1, {};\n\tadd.s64 %rd6, %rd6, %rd2;\n", access.stride) + strided.text;
-    return session.run(harness.module(strided), harness.table, blocks, access.threads, access.count, sm_count);
+    return session.run(harness.module(strided, false, some_leave), harness.table, blocks, access.threads, access.count,
+                       sm_count);
+}
+
+/// array[0] and following get fields of each firing: sums over all firings.
+Object field_sums(const std::string& section, const std::vector<std::string>& fields) {
+    std::string text = "mov %r9, %r1\nstw [%r10-4], 0\nmov %r2, %r10\nadd %r2, -4\nlddw %r1, " + map_address(0) +
+                       "\ncall 1\njeq %r0, 0, out\n";
+    int at = 0;
+    for (const auto& name : fields) {
+        const auto* field = field_named(ContextKind::mem, name);
+        EXPECT_NE(field, nullptr) << name;
+        text += fmt::format("ldx{} %r1, [%r9+{}]\nlock add [%r0+{}], %r1\n", field->bytes == 8 ? "dw" : "w",
+                            field->offset, at);
+        at += 8;
+    }
+    return assembled(text + "mov %r1, 1\nlock add [%r0+" + std::to_string(at) + "], %r1\nout:\nmov %r0, 0\nexit\n",
+                     section);
 }
 
 class Targets : public ::testing::TestWithParam<std::uint32_t> {};
@@ -75,6 +92,25 @@ TEST_P(Targets, AccumulatorsGiveTheSameSums) {
     EXPECT_EQ(session.sum(0, 0, 16), 3u * 40 * 4);
 }
 
+/// Lanes with sums of their own, leaving in any company.
+TEST_P(Targets, SumsOfLanesThatLeave) {
+    const Object object = field_sums("gpu/mem", {"thread.x", "lane"});
+    for (const bool some_leave : {false, true})
+        for (const std::uint32_t threads : {1u, 2u, 3u, 5u, 31u, 32u, 33u, 64u, 100u})
+            for (const std::uint32_t count : {100u, 17u, 1u}) {
+                Harness harness(object, GetParam());
+                harness.keep({{0, 0, 0}, {0, 0, 8}, {0, 0, 16}});
+                SimulatedSession session(harness.layouts);
+                ASSERT_EQ(run(harness, object, session, {4, count, threads, true}, 2, 1, some_leave), "");
+                std::uint64_t fired = std::min(threads, count), lanes = 0;
+                for (std::uint64_t thread = 0; thread < fired; ++thread)
+                    lanes += thread % 32;
+                EXPECT_EQ(session.sum(0, 0, 0), 2 * (fired * (fired - 1) / 2)) << threads << " " << count;
+                EXPECT_EQ(session.sum(0, 0, 8), 2 * lanes) << threads << " " << count;
+                EXPECT_EQ(session.sum(0, 0, 16), 2 * fired) << threads << " " << count;
+            }
+}
+
 TEST_P(Targets, ShardsBySm) {
     const Object object = bundled("bandwidth");
     Harness harness(object, GetParam(), 3);
@@ -86,22 +122,6 @@ TEST_P(Targets, ShardsBySm) {
     // SMs 0 to 3 run two blocks each; SM 3 shares the shard of SM 0.
     for (std::uint32_t shard = 0; shard < 3; ++shard)
         EXPECT_EQ(session.read<std::uint64_t>(0, shard * 16 + 8), (shard == 0 ? 4u : 2u) * 64);
-}
-
-/// array[0] and following get fields of each firing: sums over all firings.
-Object field_sums(const std::string& section, const std::vector<std::string>& fields) {
-    std::string text = "mov %r9, %r1\nstw [%r10-4], 0\nmov %r2, %r10\nadd %r2, -4\nlddw %r1, " + map_address(0) +
-                       "\ncall 1\njeq %r0, 0, out\n";
-    int at = 0;
-    for (const auto& name : fields) {
-        const auto* field = field_named(ContextKind::mem, name);
-        EXPECT_NE(field, nullptr) << name;
-        text += fmt::format("ldx{} %r1, [%r9+{}]\nlock add [%r0+{}], %r1\n", field->bytes == 8 ? "dw" : "w",
-                            field->offset, at);
-        at += 8;
-    }
-    return assembled(text + "mov %r1, 1\nlock add [%r0+" + std::to_string(at) + "], %r1\nout:\nmov %r0, 0\nexit\n",
-                     section);
 }
 
 TEST_P(Targets, WarpFields) {

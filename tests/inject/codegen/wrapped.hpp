@@ -76,7 +76,9 @@ inline std::vector<Instruction> opaque(const std::vector<Instruction>& program) 
             for (std::uint8_t reg = 1; reg <= 4; ++reg)
                 out.push_back(make(0xbf, reg + 5, reg, 0, 0));
             out.push_back(make(0x7b, 10, 5, kSpare, 0));
+            // The number of the SM is less than 2^32.
             out.push_back(make(kCall, 0, 0, 0, 8));
+            out.push_back(make(0x77, 0, 0, 0, 32));
             out.push_back(make(0x7b, 10, 0, kZero, 0));
             for (std::uint8_t reg = 1; reg <= 4; ++reg)
                 out.push_back(make(0xbf, reg, reg + 5, 0, 0));
