@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Running the warps of a block, its barriers, and the words for what went wrong in it.
 #include "gpu/simulated/executor/block.hpp"
 
 #include <algorithm>

@@ -16,6 +16,7 @@ namespace egpu::simulated {
 namespace {
 
 constexpr std::uint32_t kDeepestCall = 1024;
+constexpr std::uint64_t kMostFrameBytes = 256 << 20;  ///< registers of all activations in a warp
 constexpr std::align_val_t kRowAlignment{64};
 
 void free_rows(std::byte* rows) {
@@ -43,6 +44,7 @@ std::uint32_t Warp::new_frame(std::uint32_t function, std::uint64_t local_base) 
     Frame& frame = frames_[found];
     if (frame.capacity < bytes) {
         frame.rows = {static_cast<std::byte*>(::operator new[](bytes, kRowAlignment)), free_rows};
+        frame_bytes_ += bytes - frame.capacity;
         frame.capacity = bytes;
     }
     std::memset(frame.rows.get(), 0, bytes);
@@ -142,7 +144,8 @@ bool Warp::call_function(std::uint32_t node, const Instruction& instruction, std
     const Node& call_node = nodes_[node];
     const Frame& caller = frames_[call_node.frame];
     const std::uint64_t local_base = caller.local_base + context_.program->functions[caller.function].local_bytes;
-    if (call_node.depth >= kDeepestCall || !reserve_local(local_base + code.local_bytes)) {
+    if (call_node.depth >= kDeepestCall || frame_bytes_ + code.frame_bytes > kMostFrameBytes ||
+        !reserve_local(local_base + code.local_bytes)) {
         return fault_at(instruction, FaultKind::call_depth, lane,
                         fmt::format("the call of '{}' is {} deep and needs {} bytes of stack; the limits are {} and {}",
                                     demangle(code.name), call_node.depth + 1, local_base + code.local_bytes,

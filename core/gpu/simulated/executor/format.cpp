@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversions one by one, by the host's snprintf.
 #include "gpu/simulated/executor/format.hpp"
 
 #include <bit>

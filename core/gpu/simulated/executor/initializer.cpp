@@ -17,7 +17,7 @@ using Kind = ptx::Operand::Kind;
 
 class Writer {
 public:
-    Writer(const ptx::Variable& variable, ModuleSymbols& symbols, std::vector<std::byte>& bytes)
+    Writer(const ptx::Variable& variable, ModuleSymbols& symbols, std::span<std::byte> bytes)
         : variable_(variable), symbols_(symbols), bytes_(bytes) {
         element_ = parse_type(variable.type).value_or(Type::b8);
     }
@@ -156,7 +156,7 @@ private:
 
     const ptx::Variable& variable_;
     ModuleSymbols& symbols_;
-    std::vector<std::byte>& bytes_;
+    const std::span<std::byte> bytes_;
     Type element_ = Type::b8;
     std::string problem_;
 };
@@ -175,9 +175,7 @@ std::uint64_t initializer_bytes(const ptx::Variable& variable) {
     return inner * std::max<std::size_t>(variable.initializer->parts.size(), 1);
 }
 
-Status initial_bytes(const ptx::Variable& variable, ModuleSymbols& symbols, std::vector<std::byte>& bytes) {
-    const std::uint64_t size = variable.bytes() != 0 ? variable.bytes() : initializer_bytes(variable);
-    bytes.assign(size, std::byte{0});
+Status initial_bytes(const ptx::Variable& variable, ModuleSymbols& symbols, std::span<std::byte> bytes) {
     return Writer(variable, symbols, bytes).write();
 }
 

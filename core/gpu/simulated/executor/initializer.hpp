@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <span>
 
 #include "base/result.hpp"
 #include "gpu/simulated/executor/decoder/decode.hpp"
@@ -13,8 +13,9 @@ namespace egpu::simulated {
 /// Bytes that an initialiser gives to an array whose size is not written.
 std::uint64_t initializer_bytes(const ptx::Variable& variable);
 
-/// The variable's bytes: numbers, addresses of variables and functions (which are then noted as address_taken),
-/// `generic(name)`, and byte masks `0xff(name)` of addresses. Fewer values than elements leave zeros.
-Status initial_bytes(const ptx::Variable& variable, ModuleSymbols& symbols, std::vector<std::byte>& bytes);
+/// Writes the variable's bytes, which are zero before: numbers, addresses of variables and functions (which are then
+/// noted as address_taken), `generic(name)`, and byte masks `0xff(name)` of addresses. More values than bytes are an
+/// error.
+Status initial_bytes(const ptx::Variable& variable, ModuleSymbols& symbols, std::span<std::byte> bytes);
 
 }  // namespace egpu::simulated

@@ -175,11 +175,8 @@ Status Module::State::initialize() {
             continue;
         }
         const ModuleVariable& placed = symbols.variables.at(variable->name);
-        std::vector<std::byte> bytes;
-        if (auto status = initial_bytes(*variable, symbols, bytes); !status) {
-            return status;
-        }
-        if (auto status = memory.copy_in(placed.address, bytes.data(), bytes.size()); !status) {
+        const auto allocation = memory.find(placed.address);
+        if (auto status = initial_bytes(*variable, symbols, {allocation->host, allocation->bytes}); !status) {
             return status;
         }
     }

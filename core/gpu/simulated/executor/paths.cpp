@@ -228,38 +228,48 @@ void Warp::merge_equal_paths() {
     }
 }
 
+/// The member mask of a collective instruction, as the first of these lanes has it.
+Mask Warp::members_of(const Instruction& instruction, Mask lanes) const {
+    if (instruction.implicit_members) {
+        return lanes;
+    }
+    return row_at<const std::uint32_t>(context_, instruction.sources[3])[std::countr_zero(lanes)];
+}
+
+/// Lanes that the guard of a waiting instruction leaves out go on without the others; the waiting path is entered.
+std::uint32_t Warp::split_off(std::uint32_t path, const Instruction& instruction, Mask active) {
+    if (active == nodes_[path].mask) {
+        return path;
+    }
+    const std::uint32_t pc = nodes_[path].pc;
+    const std::pair<std::uint32_t, Mask> ways[] = {{pc, active}, {pc + 1, nodes_[path].mask & ~active}};
+    Instruction split = instruction;
+    split.reconverge = pc + 1;
+    diverge(path, split, ways);
+    return current_;
+}
+
 /// shfl and the like: waits until all live lanes of the member mask have come, at this or at an equal instruction.
 bool Warp::collective(std::uint32_t path, const Instruction& instruction, Mask active) {
-    const auto first = static_cast<unsigned>(std::countr_zero(active));
-    const Mask members =
-        instruction.implicit_members ? active : row_at<const std::uint32_t>(context_, instruction.sources[3])[first];
+    const Mask members = members_of(instruction, active);
     if ((active & ~members) != 0) {
         return fault_at(
             instruction, FaultKind::illegal_instruction, static_cast<unsigned>(std::countr_zero(active & ~members)),
             fmt::format("a lane that the member mask {:#010x} leaves out executes this instruction", members));
     }
-    Exchange exchange;
-    exchange.members = members;
     if ((members & live_ & ~active) == 0) {
-        exchange.arrived = active;
         if (instruction.scatter != nullptr) {
+            Exchange exchange;
+            exchange.arrived = active;
             instruction.gather(context_, instruction, active, exchange);
             instruction.scatter(context_, instruction, active, exchange);
         }
         nodes_[path].pc += 1;
         return true;
     }
-    // Some are elsewhere. Lanes of this path that the guard left out go on without the others.
-    if (active != nodes_[path].mask) {
-        const std::pair<std::uint32_t, Mask> ways[] = {{nodes_[path].pc, active},
-                                                       {nodes_[path].pc + 1, nodes_[path].mask & ~active}};
-        Instruction split = instruction;
-        split.reconverge = nodes_[path].pc + 1;
-        diverge(path, split, ways);
-        path = current_;
-    }
+    path = split_off(path, instruction, active);
     nodes_[path].state = Node::State::at_collective;
-    std::vector<std::pair<std::uint32_t, Mask>> together;
+    std::vector<std::uint32_t> together;
     Mask come = 0;
     for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
         const Node& other = nodes_[node];
@@ -268,35 +278,44 @@ bool Warp::collective(std::uint32_t path, const Instruction& instruction, Mask a
         }
         const Instruction& theirs = context_.program->code[other.pc];
         enter(node);
-        const auto lane = static_cast<unsigned>(std::countr_zero(other.mask));
-        const Mask named =
-            theirs.implicit_members ? other.mask : row_at<const std::uint32_t>(context_, theirs.sources[3])[lane];
-        if (theirs.gather == instruction.gather && theirs.scatter == instruction.scatter && named == members) {
-            together.emplace_back(node, other.mask);
+        if (theirs.gather == instruction.gather && theirs.scatter == instruction.scatter &&
+            members_of(theirs, other.mask) == members) {
+            together.push_back(node);
             come |= other.mask;
         }
     }
     enter(path);
-    if ((members & live_ & ~come) != 0) {
-        return true;  // still waiting
+    if ((members & live_ & ~come) == 0) {
+        exchange_values(together, come);
     }
+    return true;
+}
+
+/// All have come: each path gives its lanes' values, then each takes its results and goes on.
+void Warp::exchange_values(const std::vector<std::uint32_t>& together, Mask come) {
+    Exchange exchange;
     exchange.arrived = come;
-    for (const auto& [node, lanes] : together) {
-        enter(node);
-        if (instruction.scatter != nullptr) {
-            instruction.gather(context_, context_.program->code[nodes_[node].pc], lanes, exchange);
+    const auto for_each_path = [&](auto act) {
+        for (const std::uint32_t node : together) {
+            enter(node);
+            act(context_.program->code[nodes_[node].pc], nodes_[node].mask);
         }
-    }
-    for (const auto& [node, lanes] : together) {
-        enter(node);
+    };
+    for_each_path([&](const Instruction& instruction, Mask lanes) {
         if (instruction.scatter != nullptr) {
-            instruction.scatter(context_, context_.program->code[nodes_[node].pc], lanes, exchange);
+            instruction.gather(context_, instruction, lanes, exchange);
         }
+    });
+    for_each_path([&](const Instruction& instruction, Mask lanes) {
+        if (instruction.scatter != nullptr) {
+            instruction.scatter(context_, instruction, lanes, exchange);
+        }
+    });
+    for (const std::uint32_t node : together) {
         nodes_[node].state = Node::State::ready;
         nodes_[node].pc += 1;
     }
     merge_equal_paths();
-    return true;
 }
 
 /// A barrier of the block: the path waits there; arrive goes on at once.
@@ -329,14 +348,7 @@ bool Warp::come_to_barrier(std::uint32_t path, const Instruction& instruction, M
         nodes_[path].pc += 1;
         return true;
     }
-    if (active != nodes_[path].mask) {
-        const std::pair<std::uint32_t, Mask> ways[] = {{nodes_[path].pc, active},
-                                                       {nodes_[path].pc + 1, nodes_[path].mask & ~active}};
-        Instruction split = instruction;
-        split.reconverge = nodes_[path].pc + 1;
-        diverge(path, split, ways);
-        path = current_;
-    }
+    path = split_off(path, instruction, active);
     nodes_[path].state = Node::State::at_barrier;
     return true;
 }

@@ -119,6 +119,9 @@ private:
     bool release_waiting(std::uint32_t path);
     bool release_any();
     void merge_equal_paths();
+    Mask members_of(const Instruction& instruction, Mask lanes) const;
+    std::uint32_t split_off(std::uint32_t path, const Instruction& instruction, Mask active);
+    void exchange_values(const std::vector<std::uint32_t>& together, Mask come);
     bool collective(std::uint32_t path, const Instruction& instruction, Mask active);
     bool come_to_barrier(std::uint32_t path, const Instruction& instruction, Mask active);
     void note_barrier();
@@ -138,6 +141,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<std::uint32_t> free_nodes_;
     std::vector<Frame> frames_;
+    std::uint64_t frame_bytes_ = 0;  ///< in frames_
     std::vector<std::byte> local_;
     std::uint32_t current_ = 0;
     Mask live_ = 0;

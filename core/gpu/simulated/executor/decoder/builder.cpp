@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rows of constants, the layout of shared memory, the functions yet to decode.
 #include "gpu/simulated/executor/decoder/builder.hpp"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace egpu::simulated {
 namespace {
 
 constexpr unsigned kDeepestScope = 200;
-constexpr std::uint64_t kLargestFrame = std::uint64_t{1} << 26;  ///< bytes of registers of a warp
+constexpr std::uint64_t kLargestFrame = std::uint64_t{1} << 24;  ///< bytes of registers of a warp
 constexpr std::uint64_t kLargestLocal = 512 << 10;               ///< bytes a thread: the limit of CUDA
 constexpr std::uint32_t kUnplaced = ~std::uint32_t{0};
 

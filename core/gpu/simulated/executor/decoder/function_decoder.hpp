@@ -96,6 +96,8 @@ private:
     std::optional<AddressSpace> take_space(Parts& parts);
     std::optional<Address> address(const ptx::Operand& operand, AddressSpace& space);
     void decode_load_store(bool is_store);
+    bool vector_rows(const std::vector<const ptx::Operand*>& elements, Type type, bool is_store, bool& wide,
+                     std::vector<Place>& places, std::vector<Target>& targets);
     void decode_atomic(bool is_reduction);
     void set_address(Instruction& instruction, const Address& address, AddressSpace space);
     // control.cpp

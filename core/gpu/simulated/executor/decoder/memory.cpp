@@ -128,6 +128,36 @@ void FunctionDecoder::set_address(Instruction& instruction, const Address& at, A
     instruction.target = builder_.memory_slot();
 }
 
+/// The rows that a vector is loaded to or stored from. A row is wide if its register is; all elements have the width of
+/// the first one, and `wide` says which.
+bool FunctionDecoder::vector_rows(const std::vector<const ptx::Operand*>& elements, Type type, bool is_store,
+                                  bool& wide, std::vector<Place>& places, std::vector<Target>& targets) {
+    const Symbol* const first = register_of(*elements.front());
+    wide = bits_of(type) == 64;
+    if (first != nullptr && first->type != Type::pred) {
+        wide = wide || bits_of(first->type) == 64;
+    }
+    for (const ptx::Operand* const element : elements) {
+        const Symbol* const found = register_of(*element);
+        const bool same = found != nullptr && found->type != Type::pred && bits_of(found->type) >= bits_of(type) &&
+                          (bits_of(found->type) == 64) == wide;
+        if (same) {
+            places.push_back(found->place);
+        } else if (is_store) {
+            places.push_back(narrowed(source(*element, type), bits_of(type) == 64, wide, false));
+        } else if (wide == (bits_of(type) == 64)) {
+            targets.push_back(target(*element, type));
+            places.push_back(targets.back().place);
+        } else if (element->text == "_") {
+            places.push_back(layout_.row(Type::b64));
+        } else {
+            malformed(fmt::format("'{}' can't be loaded by '{}'", element->text, current_->opcode));
+            return false;
+        }
+    }
+    return true;
+}
+
 void FunctionDecoder::decode_load_store(bool is_store) {
     Parts parts(current_->parts);
     AddressSpace space = take_space(parts).value_or(AddressSpace::generic);
@@ -174,31 +204,11 @@ void FunctionDecoder::decode_load_store(bool is_store) {
         malformed(fmt::format("'{}' with '{}'", current_->opcode, what.text));
         return;
     }
-    // A row is wide if its register is; all elements of a vector are widened or narrowed to the first one's width.
-    const Symbol* const first = register_of(*elements.front());
-    bool wide = bits_of(type) == 64;
-    if (first != nullptr && first->type != Type::pred) {
-        wide = wide || bits_of(first->type) == 64;
-    }
+    bool wide = false;
     std::vector<Place> places;
     std::vector<Target> targets;
-    for (const ptx::Operand* const element : elements) {
-        const Symbol* const found = register_of(*element);
-        const bool same = found != nullptr && found->type != Type::pred && bits_of(found->type) >= bits_of(type) &&
-                          (bits_of(found->type) == 64) == wide;
-        if (same) {
-            places.push_back(found->place);
-        } else if (is_store) {
-            places.push_back(narrowed(source(*element, type), bits_of(type) == 64, wide, false));
-        } else if (wide == (bits_of(type) == 64)) {
-            targets.push_back(target(*element, type));
-            places.push_back(targets.back().place);
-        } else if (element->text == "_") {
-            places.push_back(layout_.row(Type::b64));
-        } else {
-            malformed(fmt::format("'{}' can't be loaded by '{}'", element->text, current_->opcode));
-            return;
-        }
+    if (!vector_rows(elements, type, is_store, wide, places, targets)) {
+        return;
     }
     instruction.list = builder_.places(places);
     instruction.handler = is_store ? store_handler(type, wide) : load_handler(type, wide);

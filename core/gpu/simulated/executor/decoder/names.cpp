@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Look-up through the scopes, and where registers and local variables go in a frame.
 #include "gpu/simulated/executor/decoder/names.hpp"
 
 #include <algorithm>

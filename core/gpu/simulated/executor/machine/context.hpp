@@ -64,9 +64,10 @@ struct Exchange {
     Mask members = 0;  ///< lanes named by the member mask
     Mask arrived = 0;  ///< lanes that have gathered
     Mask predicates = 0;
-    std::uint64_t values[kLanes] = {};
-    std::uint32_t lanes[kLanes] = {};   ///< shfl: operand b
-    std::uint32_t clamps[kLanes] = {};  ///< shfl: operand c
+    // Only what was gathered is read: lanes in `arrived`.
+    std::uint64_t values[kLanes];
+    std::uint32_t lanes[kLanes];   ///< shfl: operand b
+    std::uint32_t clamps[kLanes];  ///< shfl: operand c
 };
 
 }  // namespace egpu::simulated
