@@ -331,8 +331,8 @@ TEST(Robust, NoSessionAtAll) {
 }
 
 TEST(Robust, GarbageInTheVariable) {
-    for (const char* name :
-         {"egpu-0-999999999", "/etc/passwd", "../../x", "egpu-", "a", std::string(5000, 'x').c_str()})
+    const std::string names[] = {"egpu-0-999999999", "/etc/passwd", "../../x", "egpu-", "a", std::string(5000, 'x')};
+    for (const std::string& name : names)
         EXPECT_TRUE(run_application(name, "plain").ok());
 }
 
