@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Running sessions, kills, small shared memory: nothing hangs, nothing is left behind, what is lost is said."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import (EGPU, WORKLOAD, Skip, case, check, end, equal, finish, observed, segments, wait_for)
+
+
+def start_loop(*options, seconds="20"):
+    process = subprocess.Popen([EGPU, "run", "-p", "bandwidth", *options, "--", WORKLOAD, "loop", "--seconds", seconds],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: rows(process) or None, "the first counts of the session")
+    return process
+
+
+def ask(process, *words):
+    return subprocess.run([EGPU, *words, "-s", str(process.pid)], capture_output=True, timeout=30)
+
+
+def rows(process):
+    done = ask(process, "map", "dump", "bandwidth/traffic", "-j")
+    if done.returncode != 0:
+        return None
+    found = {(row["key"]["space"], row["key"]["access"]): row["value"]["accesses"] for row in json.loads(done.stdout)}
+    return found if any(found.values()) else None
+
+
+def child_of(process):
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
+        return int(file.read().split()[0])
+
+
+@case("another terminal sees figures move")
+def moving():
+    process = start_loop()
+    try:
+        before = rows(process)
+        wait_for(lambda: sum(rows(process).values()) > sum(before.values()), "figures that move")
+        text = ask(process, "map", "dump", "bandwidth/traffic").stdout.decode()
+        check("copied from the GPU" in text and "requested_bytes" in text, text)
+        probes = json.loads(ask(process, "probe", "list", "-j").stdout)
+        equal([(p["probe"], p["program"], p["state"]) for p in probes], [("bandwidth", "count_traffic", "attached")], "probes")
+        kernels = json.loads(ask(process, "kernels", "-j").stdout)
+        check(any(kernel["state"] == "instrumented" and kernel["launches"] > 0 for kernel in kernels), str(kernels))
+        listed = ask(process, "map", "list").stdout.decode()
+        check("bandwidth/traffic" in listed, listed)
+    finally:
+        end(process, signal.SIGINT)
+
+
+@case("Ctrl-C from a terminal: the application ends, egpu sums up")
+def interrupt():
+    process = start_loop()
+    process.send_signal(signal.SIGINT)   # sent to egpu alone: it passes it on
+    output = process.communicate(timeout=30)[1].decode()
+    check("launches" in output, output)
+    equal(process.returncode, 130, "exit code, " + output)
+
+
+@case("SIGUSR1 prints the summary so far")
+def so_far():
+    process = start_loop(seconds="4")
+    process.send_signal(signal.SIGUSR1)
+    output = process.communicate(timeout=60)[1].decode()
+    check("so far" in output, output)
+    equal(process.returncode, 0, "exit code")
+
+
+@case("egpu killed: the application ends with its right result, nothing is left")
+def egpu_killed():
+    before = segments()
+    process = subprocess.Popen([EGPU, "run", "-p", "bandwidth", "--", "sh", "-c",
+                                f"{WORKLOAD} loop --seconds 3; echo code $?"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    wait_for(lambda: rows(process) or None, "the first counts")
+    process.kill()
+    output = process.stdout.read().decode()   # until the application closes it
+    check("result ok" in output and "code 0" in output, output)
+    process.wait(timeout=10)
+    wait_for(lambda: segments() == before, "the segment to be removed by the agent", 10)
+
+
+@case("application killed: reported, nothing is left")
+def application_killed():
+    before = segments()
+    process = start_loop()
+    os.kill(child_of(process), signal.SIGKILL)
+    output = process.communicate(timeout=30)[1].decode()
+    equal(process.returncode, 128 + 9, "exit code")
+    check("ended by signal 9" in output and "at least" in output, output)
+    equal(segments(), before, "segments")
+
+
+@case("kill -9 of each party, many times")
+def many_kills():
+    before = segments()
+    for attempt in range(12):
+        process = subprocess.Popen([EGPU, "run", "-q", "-p", "bandwidth", "--", WORKLOAD, "loop", "--seconds", "2"],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        time.sleep(0.02 * attempt)
+        if attempt % 2 == 0:
+            process.kill()
+        else:
+            try:
+                os.kill(child_of(process), signal.SIGKILL)
+            except (IndexError, FileNotFoundError, ProcessLookupError):
+                process.kill()
+        process.stdout.read()
+        process.wait(timeout=30)
+    # A segment whose egpu died before the agent came is removed by the next egpu.
+    observed([WORKLOAD, "vecadd", "--elements", "1024"])
+    wait_for(lambda: segments() == before, f"no segment left, but {segments()}", 10)
+
+
+@case("a small /dev/shm is an error with a hint")
+def small_shared_memory():
+    if os.getuid() != 0 or shutil.which("unshare") is None:
+        raise Skip("needs root and unshare(1) to mount a small /dev/shm")
+    script = f"mount -t tmpfs -o size=16m tmpfs /dev/shm && exec {EGPU} run -p bandwidth -p coalescing -- {WORKLOAD} vecadd --elements 1024"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, timeout=60)
+    if b"Operation not permitted" in done.stderr or b"permission denied" in done.stderr.lower():
+        raise Skip("mounting is not permitted here")
+    equal(done.returncode, 125, "exit code, " + done.stderr.decode())
+    check(b"/dev/shm" in done.stderr and b"hint:" in done.stderr, done.stderr.decode())
+
+
+@case("a full disk: the summary's error is shown, the run counts")
+def full_disk():
+    done = subprocess.run([EGPU, "run", "--summary", "/dev/full/no", "-p", "bandwidth", "--", WORKLOAD, "vecadd",
+                           "--elements", "1024"], capture_output=True, timeout=60)
+    equal(done.returncode, 125, "exit code")
+    check(b"cannot write /dev/full/no" in done.stderr and b"result ok" in done.stdout, done.stderr.decode())
+
+
+@case("a mistyped kernel name")
+def mistyped():
+    done, summary = observed([WORKLOAD, "vecadd", "--elements", "1024"], options=["-k", "vecotr_add"])
+    text = done.stderr.decode()
+    equal(done.returncode, 0, "exit code")
+    check("ran nowhere: no launched kernel matches 'vecotr_add'  [EGPU-A004]" in text, text)
+    check("did you mean 'vector_add'?" in text, text)
+    equal([probe["state"] for probe in summary["probes"]], ["matched_nothing"], "probe states")
+    equal([kernel["state"] for kernel in summary["kernels"]], ["not_matched"], "kernel states")
+    strict, _ = observed([WORKLOAD, "vecadd", "--elements", "1024"], options=["-k", "vecotr_add", "--strict"])
+    equal(strict.returncode, 125, "exit code with --strict")
+
+
+@case("two sessions: one has to be chosen")
+def two_sessions():
+    first, second = start_loop(), start_loop()
+    try:
+        done = subprocess.run([EGPU, "map", "dump"], capture_output=True, timeout=30)
+        equal(done.returncode, 3, "exit code")
+        check(str(first.pid).encode() in done.stderr and str(second.pid).encode() in done.stderr, done.stderr.decode())
+        check(rows(first) is not None, "the first can be asked for")
+    finally:
+        end(first, signal.SIGINT)
+        end(second, signal.SIGINT)
+
+
+finish()
