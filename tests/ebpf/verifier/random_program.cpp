@@ -120,22 +120,41 @@ void put_lookup(Choices& choices, std::vector<Instruction>& out) {
     out.push_back(make(kClassAlu64 | kAdd, 2, 0, 0, -8));
     put_map(out, 1, static_cast<std::int32_t>(map));
     out.push_back(
-        make(kCall, 0, 0, 0, choices.byte() & 1 ? static_cast<std::int32_t>(HelperId::map_lookup_or_init) : 1));
-    if (choices.byte() & 7)
-        out.push_back(make(kClassJmp | kJeq, 0, 0, static_cast<int>(choices.below(5)), 0));
+        make(kCall, 0, 0, 0, choices.byte() & 3 ? static_cast<std::int32_t>(HelperId::map_lookup_or_init) : 1));
+    out.push_back(make(kClassJmp | kJeq, 0, 0, static_cast<int>(choices.below(5)), 0));
 }
 
-/// A value of a map at an index out of a field.
+/// A value of a map, read or written at an index out of a field that is bounded in some way; jumped over where the
+/// lookup gives NULL.
 void put_index(Choices& choices, std::vector<Instruction>& out) {
+    put_lookup(choices, out);
+    out.back() = make(kClassJmp | kJeq, 0, 0, 0, 0);
+    const std::size_t test = out.size() - 1;
     const unsigned index = 1 + choices.below(5);
+    const unsigned form = choices.byte();
     out.push_back(make(kClassLdx | kModeMem, index, 9, 24, 0));
-    put_arithmetic(choices, out);
-    out.push_back(make(kClassAlu64 | kAnd, index, 0, 0, small_number(choices)));
-    if (choices.byte() & 1)
+    if (form & 1)
+        put_arithmetic(choices, out);
+    if (form & 2)
+        out.push_back(make((form & 4 ? kClassAlu64 : kClassAlu) | kAnd, index, 0, 0, small_number(choices)));
+    const std::size_t bound = out.size();
+    if ((form & 2) == 0)
+        out.push_back(make((form & 4 ? kClassJmp : kClassJmp32) | kJgt, index, 0, 0, small_number(choices)));
+    if (form & 8)
         out.push_back(make(kClassAlu64 | kLsh, index, 0, 0, static_cast<std::int32_t>(choices.below(4))));
     out.push_back(make(kClassAlu64 | kAdd | kSourceRegister, 0, index, 0, 0));
     const unsigned size = choices.below(4) << 3;
-    out.push_back(make(kClassLdx | kModeMem | size, 6 + choices.below(3), 0, static_cast<int>(choices.below(33)), 0));
+    const int offset = static_cast<int>(choices.below(68)) & (form & 16 ? -8 : -1);
+    if (form & 32)
+        out.push_back(make(kClassLdx | kModeMem | size, 6 + choices.below(3), 0, offset, 0));
+    else
+        out.push_back(make(kClassSt | kModeMem | size, 0, 0, offset, 1));
+    out[test].offset = static_cast<std::int16_t>(out.size() - test - 1);
+    if ((form & 2) == 0)
+        out[bound].offset = static_cast<std::int16_t>(out.size() - bound - 1);
+    out.push_back(make(kClassAlu64 | kMov, 0, 0, 0, 0));
+    for (unsigned i = 1; i < 6; ++i)
+        out.push_back(make(kClassAlu64 | kMov, i, 0, 0, static_cast<std::int32_t>(i)));
 }
 
 void put_other(Choices& choices, std::vector<Instruction>& out) {
@@ -177,7 +196,7 @@ std::vector<Instruction> from_templates(std::span<const std::uint8_t> bytes) {
         if (i != 1)
             out.push_back(make(kClassAlu64 | kMov, i, 0, 0, static_cast<std::int32_t>(i)));
     while (!choices.done() && out.size() < 400) {
-        switch (choices.below(10)) {
+        switch (choices.below(11)) {
             case 0:
             case 1:
             case 2:
@@ -195,6 +214,7 @@ std::vector<Instruction> from_templates(std::span<const std::uint8_t> bytes) {
                 put_lookup(choices, out);
                 break;
             case 8:
+            case 9:
                 put_index(choices, out);
                 break;
             default:
