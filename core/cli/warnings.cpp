@@ -115,7 +115,7 @@ void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warni
         const std::uint64_t missed = count.launches - count.instrumented;
         const std::string why = count.captured != 0     ? "recorded into a graph, where this version leaves the original"
                                 : count.copy_reason != 0 ? host::copy_reason_text(count.copy_reason)
-                                                         : "its copy was not there yet";
+                                                         : "before its copy was there, or after the maps' last copy";
         warnings.push_back(warning("EGPU-A022", fmt::format("totals of {} are at least: {} of {} launches ran the original ({})",
                                                             kernel.name, format_count(missed), format_count(count.launches), why)));
     }

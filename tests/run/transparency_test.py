@@ -48,9 +48,10 @@ def ending(way, complete):
 
 
 # Where the process runs its exit handlers, or leaves by a call that the agent sees, the final copy is made.
-for way in ("return", "exit", "_exit", "quick_exit", "exec", "fork", "static-destructor"):
+for way in ("return", "exit", "_exit", "quick_exit", "exec", "fork"):
     case(f"ends by {way}: complete")(lambda way=way: ending(way, True))
-for way in ("abort", "signal", "kill"):
+# A static destructor launches after the last copy of the maps: the original runs, and that is said.
+for way in ("abort", "signal", "kill", "static-destructor"):
     case(f"ends by {way}: at least")(lambda way=way: ending(way, False))
 
 

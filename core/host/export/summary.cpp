@@ -118,7 +118,7 @@ ordered_json session_json(const SessionView& view) {
             {"simulated", view.device_name.empty() ? ordered_json(nullptr) : ordered_json(view.simulated)},
             {"probe_sets", view.catalogue.probe_names},
             {"backend", {"ptx"}},
-            {"complete", view.drained}};
+            {"complete", view.complete()}};
 }
 
 ordered_json devices_json(const SessionView& view) {

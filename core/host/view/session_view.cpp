@@ -17,6 +17,15 @@ std::uint64_t SessionView::instrumented_launches() const {
     return sum;
 }
 
+bool SessionView::complete() const {
+    bool whole = drained && unknown_launches == 0 && other_processes == 0;
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        whole = whole && (catalogue.kernels[i].state != KernelState::instrumented || counts[i].launches == counts[i].instrumented);
+    for (const auto& data : maps)
+        whole = whole && data.refused_keys == 0;
+    return whole;
+}
+
 const MapData* SessionView::map_named(std::string_view name) const {
     const MapData* found = nullptr;
     for (const auto& data : maps) {

@@ -44,6 +44,8 @@ struct SessionView {
 
     std::uint64_t launches() const;
     std::uint64_t instrumented_launches() const;
+    /// True where every launch was counted and the maps were copied for the last time: totals are exact, else "at least".
+    bool complete() const;
     const MapData* map_named(std::string_view name) const;  ///< "bandwidth/traffic" or, where unique, "traffic"
 };
 
