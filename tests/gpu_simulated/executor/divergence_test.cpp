@@ -150,6 +150,49 @@ $spin:
     EXPECT_EQ(got[33], 96U);
 }
 
+TEST(Divergence, LongLoopsWithCountersKeepLockStep) {
+    // What a probe adds to a kernel must not part lanes: one lane counts 20,000 times, the others wait for it.
+    const auto got = run_warp(R"(
+  setp.ne.u32 %p1, %r0, 3;
+  @%p1 bra $meet;
+  mov.u32 %r2, 0;
+$loop:
+  red.global.add.u32 [%rd1+128], 1;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p2, %r2, 20000;
+  @%p2 bra $loop;
+$meet:
+  activemask.b32 %r1;)");
+    for (std::uint32_t i = 0; i < 32; ++i) {
+        EXPECT_EQ(got[i], 0xffffffffU) << i;
+    }
+    EXPECT_EQ(got[32], 20'000U);
+}
+
+TEST(Divergence, WaitingLoopThatDivergesInside) {
+    // Lane 1 has left the loop and would write what the others wait for, who part and meet in every turn.
+    const auto got = run_warp(R"(
+$loop:
+  setp.eq.u32 %p1, %r0, 1;
+  @%p1 bra $out;
+  ld.volatile.global.u32 %r3, [%rd1+200];
+  and.b32 %r4, %r0, 1; setp.eq.u32 %p2, %r4, 0;
+  @%p2 bra $even;
+  add.u32 %r5, %r5, 1;
+  bra.uni $join;
+$even:
+  add.u32 %r5, %r5, 2;
+$join:
+  setp.eq.u32 %p3, %r3, 0;
+  @%p3 bra $loop;
+$out:
+  @%p1 st.volatile.global.u32 [%rd1+200], 7;
+  ld.volatile.global.u32 %r1, [%rd1+200];)");
+    EXPECT_EQ(got[0], 7U);
+    EXPECT_EQ(got[1], 7U);
+    EXPECT_EQ(got[31], 7U);
+}
+
 TEST(Divergence, ProducerAndConsumerInOneWarp) {
     // Lane 0 waits for what lane 1 writes on the other side of the branch.
     const auto got = run_warp(R"(

@@ -116,8 +116,6 @@ void Warp::settle(std::uint32_t node) {
             }
             inner.kind = Node::Kind::path;
             inner.state = Node::State::ready;
-            inner.spins = false;
-            inner.steps = 0;
             inner.arrived = 0;
             if (inner.pc != inner.meets) {
                 return;

@@ -13,9 +13,9 @@
 namespace egpu::simulated {
 namespace {
 
-/// Instructions for which lanes at a meeting wait for a path: few where it does what waiting loops do, many otherwise,
-/// as every release costs the lock step that counts per warp rest on.
-constexpr std::uint64_t kSpinPatience = 4096;
+/// Instructions for which lanes at a meeting wait for a path: few where each of its turns does what waiting loops do,
+/// many otherwise, as every release costs the lock step that counts per warp rest on.
+constexpr std::uint64_t kSpinPatience = 16'384;
 constexpr std::uint64_t kPatience = std::uint64_t{1} << 22;
 
 std::uint64_t count_lanes(Mask mask) {
@@ -141,7 +141,7 @@ bool Warp::run_path(std::uint64_t steps) {
     const Mask mask = nodes_[index].mask;
     const std::uint32_t meets = nodes_[index].meets;
     std::uint32_t pc = nodes_[index].pc;
-    std::uint64_t executed = 0, lanes = 0;
+    std::uint64_t executed = 0, counted = 0, lanes = 0;
     bool leave = false, fine = true, spins = false, moved = false;
     while (!leave && fine) {
         if (pc == meets) {
@@ -172,14 +172,15 @@ bool Warp::run_path(std::uint64_t steps) {
             ++pc;
         } else {
             nodes_[index].pc = pc;
-            nodes_[index].steps += executed;
-            nodes_[index].spins |= spins;
+            const Control control = instruction.control;
+            if (control == Control::branch || control == Control::branch_indexed || control == Control::yield) {
+                count_steps(index, executed - counted, spins || control == Control::yield);
+                counted = executed;
+                let_go_if_spinning(index);
+            }
             leave = moved = true;
             fine = step_control(index, instruction, active, pc, leave);
-            if (!leave) {
-                nodes_[index].steps -= executed;  // still in this loop
-                moved = false;
-            }
+            moved = leave;
         }
     }
     warp_instructions_ += executed;
@@ -188,18 +189,24 @@ bool Warp::run_path(std::uint64_t steps) {
         return fine;
     }
     nodes_[index].pc = pc;
-    nodes_[index].steps += executed;
-    nodes_[index].spins |= spins;
+    count_steps(index, executed - counted, spins);
     let_go_if_spinning(index);
     choose_path();
     return true;
 }
 
+void Warp::count_steps(std::uint32_t index, std::uint64_t steps, bool spins) {
+    Node& path = nodes_[index];
+    path.steps += steps;
+    // A loop that waits may have turns without a look at what it waits for.
+    path.spin_steps = spins ? path.spin_steps + steps : path.spin_steps - std::min(path.spin_steps, steps / 2);
+}
+
 /// Where lanes have waited long enough for this path, they go on without it.
 void Warp::let_go_if_spinning(std::uint32_t index) {
     Node& path = nodes_[index];
-    if (path.steps > (path.spins ? kSpinPatience : kPatience)) {
-        path.steps = 0;
+    if (path.spin_steps > kSpinPatience || path.steps > kPatience) {
+        path.steps = path.spin_steps = 0;
         release_waiting(index);
     }
 }
@@ -282,8 +289,7 @@ bool Warp::step_control(std::uint32_t index, const Instruction& instruction, Mas
         default:
             // nanosleep: the other paths and warps have their turn.
             nodes_[index].pc = pc + 1;
-            nodes_[index].spins = true;
-            nodes_[index].steps += kSpinPatience / 16;
+            nodes_[index].spin_steps += kSpinPatience / 16;
             let_go_if_spinning(index);
             choose_path();
             return true;

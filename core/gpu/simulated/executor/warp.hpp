@@ -44,7 +44,6 @@ struct Node {
     enum class State : std::uint8_t { ready, at_collective, at_barrier };
     Kind kind = Kind::free;
     State state = State::ready;  ///< of a path
-    bool spins = false;          ///< of a path: it has executed what waiting loops are made of
     std::uint32_t parent = 0;
     std::uint32_t pc = 0;            ///< path: next instruction; meeting, call: where it goes on
     std::uint32_t meets = kNowhere;  ///< pc at which its lanes go back to the parent
@@ -53,8 +52,9 @@ struct Node {
     std::uint32_t frame = 0;
     std::uint32_t callee_frame = 0;  ///< of a call
     std::uint32_t call_site = 0;
-    std::uint32_t depth = 0;  ///< calls above it
-    std::uint64_t steps = 0;  ///< of a path: instructions since it came to be, or since lanes were let go
+    std::uint32_t depth = 0;       ///< calls above it
+    std::uint64_t steps = 0;       ///< of a path: instructions since it came to be, or since lanes were let go
+    std::uint64_t spin_steps = 0;  ///< those of turns that had what waiting loops are made of, less half the others
 };
 
 enum class WarpState : std::uint8_t { runnable, blocked, done };
@@ -105,6 +105,7 @@ private:
     bool fault_at(const Instruction& instruction, FaultKind kind, unsigned lane, std::string text);
     bool trap(const Instruction& instruction, Mask active);
     void let_go_if_spinning(std::uint32_t index);
+    void count_steps(std::uint32_t index, std::uint64_t steps, bool spins);
 
     // paths.cpp
     std::uint32_t new_node();

@@ -250,7 +250,7 @@ void FunctionDecoder::decode_atomic(bool is_reduction) {
     Instruction instruction = begin();
     instruction.handler = handler;
     instruction.writes = true;
-    instruction.spins = true;
+    instruction.spins = swap || operation == "exch";  // how locks are taken
     instruction.access_bytes = bytes_of(type);
     instruction.cost = space == AddressSpace::shared ? cost::kSharedAtomic : cost::kGlobalAtomic;
     set_address(instruction, *at, space);

@@ -96,7 +96,7 @@ struct Instruction {
     bool writes = false;            ///< memory: stores
     bool fences = false;            ///< memory: acquire or release
     bool implicit_members = false;  ///< collectives without a member mask: the active lanes
-    bool spins = false;             ///< what waiting loops are made of: atomics, volatile and relaxed loads
+    bool spins = false;             ///< what waiting loops are made of: cas, exch, volatile and relaxed loads
     std::uint16_t cost = 0;
     std::uint32_t list = 0;        ///< first of `vector` places in Program::places; calls: index in Program::calls
     std::uint32_t target = 0;      ///< branch: pc; memory: index of the address cache
