@@ -219,6 +219,27 @@ int main(int argc, char** argv) {
     if (way == "fork" || way == "vfork")
         run_fork(way == "vfork");
     synchronise();
+    if (way == "other-context") {
+        CUcontext second = nullptr;
+        check(CALL_AS(cuCtxCreate, cuCtxCreate_v2, 4000)(&second, 0, 0), "second context");
+        launch(load_work(), launches);
+    }
+    if (way == "library-elsewhere") {
+        CUcontext second = nullptr;
+        const CUfunction kernel = load_work_as_library();
+        launch(kernel, launches);
+        check(CALL_AS(cuCtxCreate, cuCtxCreate_v2, 4000)(&second, 0, 0), "second context");
+        launch(kernel, launches);
+    }
+    if (way == "unload") {
+        CUmodule module = nullptr;
+        CUfunction function = nullptr;
+        check(CALL(cuModuleLoadData, 2000)(&module, kText), "load");
+        check(CALL(cuModuleGetFunction, 2000)(&function, module, "work"), "function");
+        launch(function, launches);
+        check(CALL(cuModuleUnload, 2000)(module), "unload");
+        launch(load_work(), launches);
+    }
     if (way == "twice")  // the same image once more: new handles, the same kernels
         launch(load_work(), launches);
     for (int i = 0; way == "long" && i < 2000; ++i) {

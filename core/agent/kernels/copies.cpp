@@ -221,6 +221,14 @@ void record(egpu_kernel_counters* counters, const egpu_message_copy_result& resu
     segment::store_release(counters->copy_state, std::uint32_t{loaded ? 1u : 2u});
 }
 
+// Of a kernel that has a copy already (the same image in another context), only the reason.
+void record_load(egpu_kernel_counters* counters, const egpu_message_copy_result& result) {
+    if (result.reason != EGPU_COPY_LOADED && segment::load_relaxed(counters->copy_state) == 1)
+        segment::store_relaxed(counters->copy_reason, result.reason);
+    else
+        record(counters, result);
+}
+
 void load_and_tell(Image* image, const ReceivedCopy& copy) {
     Kernel* kernel = find_kernel(*image, copy.name());
     Loaded loaded;
@@ -231,7 +239,7 @@ void load_and_tell(Image* image, const ReceivedCopy& copy) {
     else
         ready = load_one(*image, copy, &loaded);
     if (kernel != nullptr)
-        record(kernel->counters, loaded.result);
+        record_load(kernel->counters, loaded.result);
     if (ready) {
         segment::store_relaxed(view().header().copies_loaded, ++copies_loaded);
         kernel->resident_warps = loaded.resident_warps;

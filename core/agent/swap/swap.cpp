@@ -85,9 +85,12 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
     Kernel* kernel = handle.kernel;
     const CUfunction copy = __atomic_load_n(&kernel->copy, __ATOMIC_ACQUIRE);
     Choice original{asked, kernel};
-    if (copy == nullptr || handle.other_context || mode() != Mode::observing ||
-        load_relaxed(view().header().enabled) == 0 || (handle.context_free && !in_observed_context()))
+    if (copy == nullptr || mode() != Mode::observing || load_relaxed(view().header().enabled) == 0)
         return original;
+    if (handle.other_context || (handle.context_free && !in_observed_context())) {
+        store_relaxed(kernel->counters->copy_reason, std::uint32_t{EGPU_COPY_OTHER_CONTEXT});
+        return original;
+    }
     if (!keeps_residency(*kernel, shape.block_threads)) {
         store_relaxed(kernel->counters->copy_reason, std::uint32_t{EGPU_COPY_FEWER_BLOCKS});
         return original;

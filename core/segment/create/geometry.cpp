@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "segment/create/geometry.hpp"
 
+#include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
 
