@@ -43,7 +43,10 @@ bool WalkLog::writing() {
 
 void WalkLog::source_line(std::uint32_t at) {
     const LineInfo* line = program_.line_of(at);
-    if (line == nullptr || line == last_line_)
+    // One line has several entries, one a column.
+    const bool same =
+        line != nullptr && last_line_ != nullptr && line->line == last_line_->line && line->file == last_line_->file;
+    if (line == nullptr || same)
         return;
     last_line_ = line;
     fmt::format_to(std::back_inserter(text_), "; {} @ {}:{}\n", trimmed(line->text), line->file, line->line);
