@@ -11,14 +11,14 @@ namespace egpu::inject {
 
 /// What this SM's shard is away from shard 0. Any shard would do, a reader sums over all: %smid spreads contention.
 std::string ElementAddresses::shard_offset(const maps::Layout& layout) {
-    auto& wide = shard_offsets_[{layout.shards, layout.stride}];
+    auto& wide = shard_offsets_[{layout.shards, layout.shard_distance()}];
     if (!wide.empty())
         return wide;
     wide = registers_.b64();
     const std::string sm = registers_.b32();
     statements_.add(fmt::format("mov.u32 {}, %smid", sm));
     statements_.add(fmt::format("rem.u32 {}, {}, {}", sm, sm, layout.shards));
-    statements_.add(fmt::format("mul.wide.u32 {}, {}, {}", wide, sm, layout.stride));
+    statements_.add(fmt::format("mul.wide.u32 {}, {}, {}", wide, sm, layout.shard_distance()));
     return wide;
 }
 

@@ -27,7 +27,7 @@ private:
     Registers& registers_;
     Statements statements_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> bases_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> shard_offsets_;  ///< by (shards, stride)
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::string> shard_offsets_;  ///< by (shards, distance)
 };
 
 }  // namespace egpu::inject

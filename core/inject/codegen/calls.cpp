@@ -54,7 +54,7 @@ std::string Emitter::array_address(std::uint32_t at, std::uint32_t map, const st
     const Value& key = facts.arguments[1];
     read(at, stack_place(at, key.map, key.offset, 4), 4, false, index);
     emit(fmt::format("setp.lt.u64 {}, {}, {}", in_bounds, index, layout->capacity));
-    emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", address, index, std::uint64_t{layout->stride} * layout->shards,
+    emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", address, index, layout->slot_distance(),
                      addresses_.base_of(map + map_base_, 0)));
     return address;
 }

@@ -18,6 +18,9 @@ struct Layout {
     std::uint64_t offset_of(std::uint32_t slot, std::uint32_t byte) const {
         return std::uint64_t{stride} * slot * shards + byte;
     }
+    /// Distances between neighbouring slots of one shard, and between the shards of one slot.
+    std::uint64_t slot_distance() const { return std::uint64_t{stride} * shards; }
+    std::uint64_t shard_distance() const { return stride; }
 };
 
 /// Device bytes that one map may take before shards are shared between SMs (they only spread contention: sums do not
