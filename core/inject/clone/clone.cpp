@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <memory>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -102,11 +103,13 @@ std::string finish(Draft& draft, const Target& required) {
     const std::string declaration = draft.table.declaration();
     if (!declaration.empty()) {
         // In front of the first function that stays: by then version, target and address size were read.
+        std::unordered_set<std::string_view> kept;
+        for (const auto* function : draft.functions)
+            kept.insert(function->name);
         std::uint32_t first = static_cast<std::uint32_t>(draft.module.text->size());
         for (const auto& function : draft.module.functions)
-            for (const auto* kept : draft.functions)
-                if (function.name == kept->name)
-                    first = std::min(first, function.range.begin);
+            if (kept.contains(function.name))
+                first = std::min(first, function.range.begin);
         draft.editor.insert_at(first, declaration);
     }
     return draft.editor.apply();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inject/match/outline.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "ptx/opcodes/memory.hpp"
@@ -35,6 +36,9 @@ bool split_number(std::string_view name, std::string_view& prefix, std::uint32_t
 
 Outline::Outline(const ptx::Module& module, const ptx::Function& function) : module_(&module), function_(&function) {
     scopes_.emplace_back();
+    for (const auto* list : {&function.parameters, &function.returns})
+        for (const auto& parameter : *list)
+            parameters_.emplace(parameter.name, &parameter);
     if (function.body == nullptr)
         return;
     struct Open {
@@ -76,9 +80,15 @@ const Outline::Declared* Outline::find_local(std::string_view name, std::size_t 
     std::string_view prefix;
     std::uint32_t number = 0;
     const bool numbered = split_number(name, prefix, number);
+    // Declarations stand in the order of the text. A scope that declares one prefix more often than kMostOften is no
+    // compiler's work.
+    constexpr std::ptrdiff_t kMostOften = 64;
     const auto before = [&](const std::vector<Declared>& all, bool counted) -> const Declared* {
-        for (auto one = all.rbegin(); one != all.rend(); ++one)
-            if (one->index < index && (!counted || number < one->variable->count))
+        const auto end =
+            std::partition_point(all.begin(), all.end(), [&](const Declared& one) { return one.index < index; });
+        const auto stop = end - std::min(end - all.begin(), kMostOften);
+        for (auto one = end; one != stop;)
+            if (--one; !counted || number < one->variable->count)
                 return &*one;
         return nullptr;
     };
@@ -101,10 +111,8 @@ Meaning Outline::meaning_of(std::string_view name, std::size_t index) const {
         return {};
     if (const auto* declared = find_local(name, index))
         return {Meaning::Kind::local, declared->variable, nullptr};
-    for (const auto* list : {&function_->parameters, &function_->returns})
-        for (const auto& parameter : *list)
-            if (parameter.name == name)
-                return {Meaning::Kind::parameter, &parameter, nullptr};
+    if (const auto parameter = parameters_.find(name); parameter != parameters_.end())
+        return {Meaning::Kind::parameter, parameter->second, nullptr};
     if (const auto* variable = module_->variable(name))
         return {Meaning::Kind::module_variable, variable, nullptr};
     if (const auto* function = module_->function(name))

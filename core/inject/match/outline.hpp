@@ -76,6 +76,7 @@ private:
     const ptx::Function* function_;
     std::vector<OutlineItem> items_;
     std::vector<NamesOfScope> scopes_;
+    std::unordered_map<std::string_view, const ptx::Variable*> parameters_;
 };
 
 /// The symbol or register of an identifier or address operand: "counter" of `counter+4` and of `[counter+4]`.

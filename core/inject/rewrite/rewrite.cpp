@@ -17,19 +17,18 @@ struct AtInstruction {
     Firings before, after;
 };
 
-struct FunctionFirings {
+/// By where they stand. Those at kernel_exit are for every function: a device function may hold an `exit`.
+struct SortedFirings {
     Firings entry, exit;
     std::unordered_map<const ptx::Instruction*, AtInstruction> memory;
 };
 
-FunctionFirings firings_of(const Plan& plan, const RewriteRequest& request, const ptx::Function& function) {
-    FunctionFirings result;
+SortedFirings sort_firings(const Plan& plan, const RewriteRequest& request) {
+    SortedFirings result;
     for (const Firing& firing : plan.firings) {
         const auto event = request.programs[firing.program].program->point.event;
         if (event == ebpf::Event::kernel_exit)
-            result.exit.push_back(&firing);  // in device functions for their `exit` instructions
-        else if (firing.site.function != &function)
-            continue;
+            result.exit.push_back(&firing);
         else if (event == ebpf::Event::kernel_entry)
             result.entry.push_back(&firing);
         else if (event == ebpf::Event::load_return)
@@ -40,8 +39,9 @@ FunctionFirings firings_of(const Plan& plan, const RewriteRequest& request, cons
     return result;
 }
 
-Status write_function(FunctionWriter& writer, const FunctionFirings& firings) {
-    if (auto status = rewrite_start(writer, firings.entry); !status)
+Status write_function(FunctionWriter& writer, const SortedFirings& firings) {
+    const bool is_entry = writer.function().is_entry;
+    if (auto status = rewrite_start(writer, is_entry ? firings.entry : Firings{}); !status)
         return status;
     for (const auto& item : writer.outline().items()) {
         const auto* instruction = item.instruction();
@@ -55,7 +55,7 @@ Status write_function(FunctionWriter& writer, const FunctionFirings& firings) {
                 return status;
         }
     }
-    if (writer.function().is_entry && !firings.exit.empty())
+    if (is_entry && !firings.exit.empty())
         writer.count_place();
     return rewrite_end(writer, firings.exit);
 }
@@ -76,6 +76,7 @@ Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor
     const auto accumulators = choose_accumulators(request, *plan);
     result.accumulators = static_cast<std::uint32_t>(accumulators.size());
 
+    const SortedFirings firings = sort_firings(*plan, request);
     std::uint32_t next_label = 0;
     for (const auto* function : request.functions) {
         if (function->body == nullptr)
@@ -88,7 +89,7 @@ Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor
         if (function == request.functions.front())
             context.accumulators = accumulators;
         FunctionWriter writer(request, *function, context, editor, result);
-        if (auto status = write_function(writer, firings_of(*plan, request, *function)); !status)
+        if (auto status = write_function(writer, firings); !status)
             return status.errors();
         next_label = context.next_label;
         if (is_higher(context.required, result.required))
