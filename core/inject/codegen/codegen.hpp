@@ -74,15 +74,19 @@ struct EmittedProbe {
     std::uint32_t instructions = 0;  ///< PTX instructions in it
 };
 
-/// The text of one firing. `map_base` is added to the program's map indices to name maps of the session (several
+/// The text of one firing. A program that reads the address of a load_return must find it still in its register. Errors
+/// EGPU-P22x: target below sm_60, block and grid granularity, ctx->device, latency where none is measured, arguments of
+/// a device function, values of a type that fits no register, misaligned accesses.
+/// `map_base` is added to the program's map indices to name maps of the session (several
 /// objects in one session). Names made all begin with "%egpu_" or "$egpu_".
 Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const SiteBinding& site,
                                 std::uint32_t map_base, FunctionContext& function);
 
 /// `.reg .b64 %egpu_accN;` for each accumulator, and their zeroing: at a function's start.
 std::string emit_accumulator_start(const FunctionContext& function);
-/// Adds every accumulator to its map: before an exit. Predicated on nothing: the caller's lanes are those that leave.
-/// Accumulators are zeroed where `keep_running` (back-edge flush).
+/// Adds every accumulator to its map: before an exit. Predicated on nothing: the caller's lanes are those that leave;
+/// they sum up among themselves first (activemask and shfl.sync, so nothing may stand between this text's statements).
+/// With `keep_running` (back-edge flush) each thread adds for itself, and accumulators are zeroed.
 std::string emit_accumulator_flush(FunctionContext& function, bool keep_running);
 
 }  // namespace egpu::inject
