@@ -54,6 +54,7 @@ TEST_P(RealDriver, EveryLaunchIsCounted) {
     host.stop();
     EXPECT_EQ(outcome.exit_code, GetParam().exit_code) << outcome.output << outcome.signal;
     EXPECT_EQ(host.header().agent_error, 0u) << host.header().agent_error_text;
+    EXPECT_TRUE(host.device_came_first);
     EXPECT_EQ(host.work().launches, 100u);
     EXPECT_EQ(host.work().launches_instrumented, 100u);
     EXPECT_EQ(host.counted(), 100u);

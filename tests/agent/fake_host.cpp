@@ -122,6 +122,7 @@ void FakeHost::serve() {
 }
 
 void FakeHost::answer_image(const egpu_message& message) {
+    device_came_first = device_came_first && !devices.empty();
     egpu_message_image image{};
     receiver_.read(segment::writable_bytes_of(image), kPatient);
     std::vector<std::byte> bytes(receiver_.body_left());

@@ -48,6 +48,7 @@ TEST_P(Ways, AllLaunchesRunTheCopyAndAllCountsArrive) {
     EXPECT_EQ(host.results[0].registers, 32u);
     EXPECT_EQ(host.results[0].original_registers, 36u);
     ASSERT_EQ(host.devices.size(), 1u);
+    EXPECT_TRUE(host.device_came_first);
     EXPECT_EQ(host.devices[0].compute_capability, 90u);
     EXPECT_STREQ(host.header().device_name, "mock device");
 }

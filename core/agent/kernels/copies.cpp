@@ -272,7 +272,7 @@ void load_copies(Image* image) {
         return;
     }
     CUdevice device = 0;
-    if (driver().cuCtxGetDevice(&device) == CUDA_SUCCESS)
+    if (home_context() == nullptr && driver().cuCtxGetDevice(&device) == CUDA_SUCCESS)
         tell_device(device);
     for (const ReceivedCopy* copy = image->waiting; copy != nullptr && mode() == Mode::observing; copy = copy->next)
         load_and_tell(image, *copy);

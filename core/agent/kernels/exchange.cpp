@@ -29,7 +29,7 @@ constexpr std::uint64_t kMostKernelBytes = std::uint64_t{64} << 20;
 
 constinit bool channel_open = false;
 constinit std::uint32_t last_request = 0;
-constinit int device_told = 0;
+constinit int told_device = -1;
 alignas(MessageSender) constinit unsigned char sender_storage[sizeof(MessageSender)] = {};
 alignas(MessageReceiver) constinit unsigned char receiver_storage[sizeof(MessageReceiver)] = {};
 
@@ -238,9 +238,9 @@ void tell_result(std::uint32_t request, const egpu_message_copy_result& result) 
 }
 
 void tell_device(int device) {
-    if (device_told != 0)
+    if (told_device == device)
         return;
-    device_told = 1;
+    told_device = device;
     open_channel();
     const Driver& real = driver();
     int major = 0, minor = 0, processors = 0, version = 0;

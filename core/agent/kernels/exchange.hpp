@@ -54,7 +54,8 @@ bool next_kernel(const Answer& answer, std::size_t* position, NamedKernel* kerne
 /// Tells what became of a copy.
 void tell_result(std::uint32_t request, const egpu_message_copy_result& result);
 
-/// Tells which device there is (also in the segment's header). Once, in the observed context or with any current one.
+/// Tells which device there is (also in the segment's header); again where it is another one than was told. Before the
+/// first image.
 void tell_device(int device);
 
 /// Time that a thread of the application spent waiting for us.

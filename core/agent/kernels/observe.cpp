@@ -31,8 +31,10 @@ void exchange(const Image& owner, const LoadedImage& loaded) {
     const Loading load;
     const OwnCalls own;
     const Lock lock(load_lock());
-    CUdevice device = 0;
-    if (driver().cuCtxGetDevice(&device) == CUDA_SUCCESS)
+    // A library may come before any context: then it is meant for the first device, as far as anybody can know.
+    CUdevice device = home_device();
+    if (home_context() != nullptr || driver().cuCtxGetDevice(&device) == CUDA_SUCCESS ||
+        driver().cuDeviceGet(&device, 0) == CUDA_SUCCESS)
         tell_device(device);
     Answer answer;
     if (!ask_about(loaded, &answer))
