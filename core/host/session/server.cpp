@@ -147,7 +147,10 @@ void Server::handle_copy_result(const egpu_message& message) {
         receiver_.read(segment::writable_bytes_of(body), {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
         return give_up("the agent's result of a copy is damaged");
     const std::lock_guard lock(pipeline_mutex_);
-    if (body.reason != EGPU_COPY_LOADED) {
+    if (body.reason == EGPU_COPY_OTHER_CONTEXT) {
+        // The kernel runs instrumented in the first context; its launches elsewhere are counted as missed.
+        pipeline_.note_once(std::string("a kernel was loaded into a second context: launches there run the original"));
+    } else if (body.reason != EGPU_COPY_LOADED) {
         std::string reason = copy_reason_text(body.reason);
         if (body.result != 0)
             reason += fmt::format(" (CUDA error {})", body.result);

@@ -32,10 +32,13 @@ using Clock = std::chrono::steady_clock;
 /// Shards of per-SM maps are laid out before the device is known; fewer SMs leave some unused, more share some.
 constexpr std::uint32_t kAssumedSmCount = 128;
 constexpr std::uint32_t kKernelCapacity = 8192;
+/// Names of some ten thousand kernels and sites; with the bundled programs a segment stays under 32 MiB.
+constexpr std::uint64_t kCatalogueBytes = std::uint64_t{4} << 20;
 
 segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptions& options) {
     segment::SegmentRequest request;
     request.kernel_capacity = kKernelCapacity;
+    request.catalogue_bytes = kCatalogueBytes;
     request.wait_ms = options.wait_ms;
     request.gpu_memory_limit = options.gpu_memory_bytes;
     const auto& maps = pipeline.catalogue().maps;
