@@ -24,7 +24,7 @@ Result<Container> read_whole(const std::string& path, std::size_t limit) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return file_error(path, "open");
-    struct stat info{};
+    struct stat info {};
     if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
         ::close(fd);
         return error("EGPU-X001", fmt::format("{} is not a regular file", path));

@@ -48,8 +48,8 @@ std::string demangle(std::string_view mangled) {
     if (!name.starts_with("_Z"))
         return name;
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                           &std::free);
     return status == 0 && text ? std::string(text.get()) : name;
 }
 

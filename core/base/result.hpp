@@ -38,6 +38,8 @@ private:
 /// Success, or errors: the Result of something done for its effect.
 struct Done {};
 using Status = Result<Done>;
-inline Status ok() { return Done{}; }
+inline Status ok() {
+    return Done{};
+}
 
 }  // namespace egpu

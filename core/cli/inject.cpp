@@ -22,7 +22,8 @@ struct InjectOptions {
 };
 
 /// ptxas as the oracle: 0 where it takes every copy.
-int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::CopyImage>& copies, const std::string& architecture) {
+int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::CopyImage>& copies,
+                    const std::string& architecture) {
     const auto ptxas = inject::find_ptxas();
     if (!ptxas) {
         print_errors({error("EGPU-X053", "--assemble needs ptxas", "install a CUDA Toolkit, or set EGPU_PTXAS")});
@@ -32,14 +33,15 @@ int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::Copy
     for (const auto& copy : copies) {
         const std::string text(reinterpret_cast<const char*>(copy.image.data()), copy.image.size() - 1);
         const auto& kernel = *pipeline.catalogue().kernel(copy.kernel_id);
-        const auto compiled = inject::compile_ptx(*ptxas, text, copy.entry, {.architecture = architecture, .options = {}});
+        const auto compiled =
+            inject::compile_ptx(*ptxas, text, copy.entry, {.architecture = architecture, .options = {}});
         if (!compiled) {
             print_errors(compiled.errors());
             result = kNo;
             continue;
         }
-        fmt::print("{}: {} registers, {} bytes of spills, {} bytes of shared memory\n", kernel.name, compiled->registers,
-                   compiled->spill_bytes, compiled->static_shared_bytes);
+        fmt::print("{}: {} registers, {} bytes of spills, {} bytes of shared memory\n", kernel.name,
+                   compiled->registers, compiled->spill_bytes, compiled->static_shared_bytes);
     }
     return result;
 }
@@ -84,7 +86,8 @@ void add_inject(CLI::App& app, int* exit_code) {
     command->group("");
     add_probe_options(*command, options->probes);
     command->add_option("FILE", options->file, "PTX, a fatbinary, a program or library")->required();
-    command->add_option("--assemble", options->assemble, "Assemble each copy for this architecture and print ptxas's figures");
+    command->add_option("--assemble", options->assemble,
+                        "Assemble each copy for this architecture and print ptxas's figures");
     command->add_flag("--stats", options->stats, "Say what was done to each kernel, on stderr");
     command->callback([options, exit_code] { *exit_code = inject_file(*options); });
 }

@@ -43,14 +43,17 @@ std::string registers_text(const host::Registers& registers) {
         return "n/a";
     if (!registers.instrumented)
         return one(registers.original);
-    return fmt::format("{} / {} / {}", one(registers.original), one(registers.reassembled), one(registers.instrumented));
+    return fmt::format("{} / {} / {}", one(registers.original), one(registers.reassembled),
+                       one(registers.instrumented));
 }
 
 void print_json(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts, bool launches_known) {
     auto list = ordered_json::array();
     for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
         const auto& kernel = catalogue.kernels[i];
-        const auto or_null = [](const std::optional<std::uint32_t>& value) { return value ? ordered_json(*value) : ordered_json(nullptr); };
+        const auto or_null = [](const std::optional<std::uint32_t>& value) {
+            return value ? ordered_json(*value) : ordered_json(nullptr);
+        };
         list.push_back({{"name", kernel.name},
                         {"mangled", kernel.mangled},
                         {"module", kernel.module},
@@ -87,7 +90,8 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
         if (launches_known)
             cells.push_back(format_count(counts[i].launches));
         three_columns = three_columns || kernel.registers.instrumented.has_value();
-        cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), registers_text(kernel.registers), kernel.module});
+        cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), registers_text(kernel.registers),
+                                   kernel.module});
         table.row(std::move(cells));
     }
     fmt::print("{}", table.text());
@@ -169,10 +173,13 @@ int list_kernels(const KernelsOptions& options) {
 
 void add_kernels(CLI::App& app, const std::vector<std::string>& program, int* exit_code) {
     auto options = std::make_shared<KernelsOptions>();
-    auto* command = app.add_subcommand("kernels", "Every kernel, its state and why: egpu kernels [FILE... | -s SESSION | -- PROGRAM [ARGS]]");
+    auto* command = app.add_subcommand(
+        "kernels", "Every kernel, its state and why: egpu kernels [FILE... | -s SESSION | -- PROGRAM [ARGS]]");
     add_probe_options(*command, options->probes);
-    command->add_option("FILE", options->words, "Programs, libraries, fatbinaries, cubins, PTX; none: the running session");
-    command->add_option("--arch", options->architecture, "Of the device that files are looked at for")->capture_default_str();
+    command->add_option("FILE", options->words,
+                        "Programs, libraries, fatbinaries, cubins, PTX; none: the running session");
+    command->add_option("--arch", options->architecture, "Of the device that files are looked at for")
+        ->capture_default_str();
     add_session_option(*command, options->session);
     command->add_flag("-j,--json", options->json, "Print JSON");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");

@@ -36,8 +36,9 @@ std::string value_header(const host::MapData& data, const ebpf::TypeField& field
 std::string age_line(const host::MapData& data) {
     if (!data.age_ns)
         return "not copied from the GPU yet\n";
-    return fmt::format("copied from the GPU {} ago, {} of {} entries\n", format_duration_ns(static_cast<double>(*data.age_ns)),
-                       format_count(data.slots), format_count(data.map->definition.max_entries));
+    return fmt::format("copied from the GPU {} ago, {} of {} entries\n",
+                       format_duration_ns(static_cast<double>(*data.age_ns)), format_count(data.slots),
+                       format_count(data.map->definition.max_entries));
 }
 
 void print_table(const host::MapData& data, const host::SessionView& view) {
@@ -80,7 +81,8 @@ ordered_json rows_json(const host::MapData& data, const host::SessionView& view)
         const auto value = [](const host::ValueCell& cell) {
             if (cell.elements.size() != 1)
                 return ordered_json(cell.elements);
-            return cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0])) : ordered_json(cell.elements[0]);
+            return cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
+                                         : ordered_json(cell.elements[0]);
         };
         rows.push_back({{"key", cells_json(row.key, key)}, {"value", cells_json(row.values, value)}});
     }
@@ -166,8 +168,8 @@ int list_maps(const MapOptions& options) {
     for (const auto& data : view->maps) {
         const auto& definition = data.map->definition;
         table.row({data.map->name, type_name(definition.type), fmt::format("{} B", definition.key_bytes),
-                   fmt::format("{} B", definition.value_bytes), format_count(data.slots), format_count(definition.max_entries),
-                   format_memory(data.layout.device_bytes()),
+                   fmt::format("{} B", definition.value_bytes), format_count(data.slots),
+                   format_count(definition.max_entries), format_memory(data.layout.device_bytes()),
                    data.age_ns ? format_duration_ns(static_cast<double>(*data.age_ns)) + " ago" : "never"});
     }
     fmt::print("{}", table.text());

@@ -26,7 +26,8 @@ std::string json_text(const host::SessionView& view) {
                         {"state", host::to_name(probe.state)},
                         {"sites", probe.sites},
                         {"kernels", probe.kernels},
-                        {"reason", probe.reason.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(probe.reason)}});
+                        {"reason", probe.reason.empty() ? nlohmann::ordered_json(nullptr)
+                                                        : nlohmann::ordered_json(probe.reason)}});
     return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -48,8 +49,8 @@ int list_probes(const ListOptions& options) {
     table.column("KERNELS");
     table.column("WHY NOT", Align::left);
     for (const auto& probe : view->catalogue.probes)
-        table.row({probe.probe + "/" + probe.program, probe.section, host::to_words(probe.state), std::to_string(probe.sites),
-                   std::to_string(probe.kernels), probe.reason});
+        table.row({probe.probe + "/" + probe.program, probe.section, host::to_words(probe.state),
+                   std::to_string(probe.sites), std::to_string(probe.kernels), probe.reason});
     fmt::print("{}", table.text());
     return kYes;
 }

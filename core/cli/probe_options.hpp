@@ -14,8 +14,8 @@
 namespace egpu::cli {
 
 struct ProbeOptions {
-    std::vector<std::string> what;      ///< -p
-    host::KernelSelection kernels;      ///< -k, --exclude-kernel
+    std::vector<std::string> what;  ///< -p
+    host::KernelSelection kernels;  ///< -k, --exclude-kernel
 };
 
 void add_probe_options(CLI::App& command, ProbeOptions& options);

@@ -16,13 +16,14 @@ struct Unit {
 };
 
 constexpr Unit kDurations[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
-constexpr Unit kMemory[] = {{"B", 1},           {"KiB", 1024.0},        {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-                            {"kB", 1000.0},     {"MB", 1e6},            {"GB", 1e9}};
+constexpr Unit kMemory[] = {{"B", 1},       {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
+                            {"kB", 1000.0}, {"MB", 1e6},     {"GB", 1e9}};
 
 Result<std::uint64_t> parse(const std::string& text, const std::string& option, std::span<const Unit> units,
                             std::string_view example) {
     const auto refuse = [&](std::string_view why) {
-        return error("EGPU-X050", fmt::format("{} '{}': {}", option, text, why), fmt::format("write it as {}", example));
+        return error("EGPU-X050", fmt::format("{} '{}': {}", option, text, why),
+                     fmt::format("write it as {}", example));
     };
     double number = 0;
     const char* end = text.data() + text.size();

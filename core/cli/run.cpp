@@ -60,8 +60,9 @@ bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
 bool write_summary(const RunOptions& options, const RunOutcome& outcome) {
     if (options.summary.empty())
         return true;
-    const auto name = expand_file_name(options.summary, {.pid = outcome.facts.application_pid,
-                                                         .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+    const auto name = expand_file_name(
+        options.summary,
+        {.pid = outcome.facts.application_pid, .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
     if (!name) {
         say(name.error());
         return false;
@@ -94,7 +95,7 @@ bool report_end(const RunOptions& options, RunOutcome& outcome) {
     }
     bool good = write_summary(options, outcome);
     if (options.strict && !options.probes.what.empty() && (nowhere || partial || !incomplete.empty())) {
-        say(error("EGPU-A030", nowhere ? "--strict: a probe ran nowhere"
+        say(error("EGPU-A030", nowhere   ? "--strict: a probe ran nowhere"
                                : partial ? "--strict: not every launch was instrumented"
                                          : "--strict: the totals are not whole"));
         good = false;
@@ -178,17 +179,22 @@ RunOutcome run_program(const RunOptions& options) {
 
 void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_code) {
     auto options = std::make_shared<RunOptions>();
-    auto* command = app.add_subcommand("run", "Start a program and observe it: egpu run [-p WHAT]... [OPTIONS] -- PROGRAM [ARGS]");
+    auto* command =
+        app.add_subcommand("run", "Start a program and observe it: egpu run [-p WHAT]... [OPTIONS] -- PROGRAM [ARGS]");
     add_probe_options(*command, options->probes);
     command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
-    command->add_flag("--strict", options->strict,
-                      "Exit with 125 where a probe ran nowhere or a launch was not instrumented (if the program returned 0)");
-    command->add_option("--summary", options->summary, "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment");
+    command->add_flag(
+        "--strict", options->strict,
+        "Exit with 125 where a probe ran nowhere or a launch was not instrumented (if the program returned 0)");
+    command->add_option("--summary", options->summary,
+                        "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment");
     command->add_option("--wait", options->wait, "The longest that a module load waits for its instrumented copies")
         ->capture_default_str();
-    command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")->capture_default_str();
-    command->footer("The program's own stdout and exit code are passed through; egpu writes to stderr, behind \"egpu: \".");
+    command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")
+        ->capture_default_str();
+    command->footer(
+        "The program's own stdout and exit code are passed through; egpu writes to stderr, behind \"egpu: \".");
     command->callback([options, &program, exit_code] {
         if (program.empty())
             throw CLI::RequiredError("a program behind --: egpu run -p WHAT -- PROGRAM [ARGS]");

@@ -26,7 +26,8 @@ constexpr std::size_t kMostFindings = 3;
 constexpr std::size_t kLineWidth = 90;
 
 std::string plural(std::uint64_t count, const char* word) {
-    return fmt::format("{} {}{}", format_count(count), word, count == 1 ? "" : (word[strlen(word) - 1] == 'h' ? "es" : "s"));
+    return fmt::format("{} {}{}", format_count(count), word,
+                       count == 1 ? "" : (word[strlen(word) - 1] == 'h' ? "es" : "s"));
 }
 
 std::string program_name(const SessionView& view) {
@@ -125,9 +126,10 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         const auto left_launches = view.counts[left].launches, right_launches = view.counts[right].launches;
         return left_launches != right_launches ? left_launches > right_launches : sector_use(left) < sector_use(right);
     });
-    const bool has_traffic = std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.read_bytes.has_value(); });
-    const bool has_sectors =
-        std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.sectors_per_load.has_value(); });
+    const bool has_traffic =
+        std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.read_bytes.has_value(); });
+    const bool has_sectors = std::any_of(metrics.begin(), metrics.end(),
+                                         [](const auto& m) { return m.second.sectors_per_load.has_value(); });
     TextTable table;
     table.column("kernel", Align::left);
     for (const char* header : {"launches", "GPU time"})
@@ -168,13 +170,15 @@ void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
     constexpr std::size_t kMostRows = 8;
     for (const auto& data : view.maps) {
         const auto rows = host::read_rows(data, view.catalogue);
-        const bool shown_above = !rows.empty() && (rows[0].value_named("requested_bytes") || rows[0].value_named("sectors"));
+        const bool shown_above =
+            !rows.empty() && (rows[0].value_named("requested_bytes") || rows[0].value_named("sectors"));
         const bool histogram = !rows.empty() && !rows[0].values.empty() && rows[0].values[0].elements.size() > 1;
         if (rows.empty() || shown_above)
             continue;
         TextTable table;
         for (const auto& cell : rows[0].key)
-            table.column(cell.field->name.empty() ? (cell.field->role == ebpf::Role::kernel_id ? "kernel" : "key") : cell.field->name,
+            table.column(cell.field->name.empty() ? (cell.field->role == ebpf::Role::kernel_id ? "kernel" : "key")
+                                                  : cell.field->name,
                          Align::left);
         for (const auto& cell : rows[0].values)
             table.column(cell.field->name.empty() || histogram ? data.map->definition.name : cell.field->name);

@@ -29,7 +29,8 @@ Result<segment::SessionInfo> choose(const std::string& wanted) {
     }
     if (!wanted.empty())
         return error("EGPU-X060", fmt::format("no session {} runs", wanted),
-                     running.empty() ? "none runs: start one with egpu run or egpu demo --loop" : "running: " + list_text(running));
+                     running.empty() ? "none runs: start one with egpu run or egpu demo --loop"
+                                     : "running: " + list_text(running));
     if (running.empty())
         return error("EGPU-X060", "no session runs", "start one: egpu run -p WHAT -- PROGRAM, or egpu demo --loop");
     if (running.size() > 1)

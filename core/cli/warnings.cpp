@@ -60,7 +60,8 @@ std::string section_pattern(const std::string& section) {
 }
 
 /// The pattern that no launched kernel matches, or "".
-std::string unmatched_pattern(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
+std::string unmatched_pattern(const SessionView& view, const host::Probe& probe,
+                              const host::KernelSelection& selection) {
     const std::string own = section_pattern(probe.section);
     if (!own.empty() && !any_launched_matches(view, own))
         return own;
@@ -96,13 +97,14 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
     if (!reachable) {
         const auto& first = view.catalogue.kernels.front();
         return warning("EGPU-A005",
-                       fmt::format("probe {} ran nowhere: no launched kernel can be instrumented ({}: {})", name, first.name,
-                                   first.reason),
+                       fmt::format("probe {} ran nowhere: no launched kernel can be instrumented ({}: {})", name,
+                                   first.name, first.reason),
                        "egpu kernels -- PROGRAM lists every kernel with its reason");
     }
-    return warning("EGPU-A006",
-                   fmt::format("probe {} ran nowhere: no launched kernel has a place for {}", name, spaces_text(probe.section)),
-                   launched_text(view));
+    return warning(
+        "EGPU-A006",
+        fmt::format("probe {} ran nowhere: no launched kernel has a place for {}", name, spaces_text(probe.section)),
+        launched_text(view));
 }
 
 /// Launches of instrumented kernels that ran the original, by kernel.
@@ -113,11 +115,12 @@ void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warni
         if (kernel.state != KernelState::instrumented || count.launches <= count.instrumented)
             continue;
         const std::uint64_t missed = count.launches - count.instrumented;
-        const std::string why = count.captured != 0     ? "recorded into a graph, where this version leaves the original"
+        const std::string why = count.captured != 0 ? "recorded into a graph, where this version leaves the original"
                                 : count.copy_reason != 0 ? host::copy_reason_text(count.copy_reason)
                                                          : "before its copy was there, or after the maps' last copy";
-        warnings.push_back(warning("EGPU-A022", fmt::format("totals of {} are at least: {} of {} launches ran the original ({})",
-                                                            kernel.name, format_count(missed), format_count(count.launches), why)));
+        warnings.push_back(
+            warning("EGPU-A022", fmt::format("totals of {} are at least: {} of {} launches ran the original ({})",
+                                             kernel.name, format_count(missed), format_count(count.launches), why)));
     }
 }
 
@@ -145,25 +148,29 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
     if (!view.agent_error.empty())
         warnings.push_back(warning("EGPU-A020", view.agent_error));
     if (!view.drained && view.launches() != 0)
-        warnings.push_back(warning(
-            "EGPU-A021", view.last_drain_age_ns
-                             ? fmt::format("totals are at least: the application ended without a final copy of the maps "
-                                           "(the last one {} before)",
-                                           format_duration_ns(static_cast<double>(*view.last_drain_age_ns)))
-                             : std::string("no totals: the application ended before the maps were copied once")));
+        warnings.push_back(
+            warning("EGPU-A021",
+                    view.last_drain_age_ns
+                        ? fmt::format("totals are at least: the application ended without a final copy of the maps "
+                                      "(the last one {} before)",
+                                      format_duration_ns(static_cast<double>(*view.last_drain_age_ns)))
+                        : std::string("no totals: the application ended before the maps were copied once")));
     add_missed_launches(view, warnings);
     if (view.unknown_launches != 0)
-        warnings.push_back(warning("EGPU-A023", fmt::format("{} launches were of kernels that belong to no image egpu has seen",
-                                                            format_count(view.unknown_launches))));
+        warnings.push_back(
+            warning("EGPU-A023", fmt::format("{} launches were of kernels that belong to no image egpu has seen",
+                                             format_count(view.unknown_launches))));
     for (const auto& data : view.maps)
         if (data.refused_keys != 0)
-            warnings.push_back(warning("EGPU-M020", fmt::format("map {} is full: {} keys were not counted", data.map->name,
-                                                                format_count(data.refused_keys)),
+            warnings.push_back(warning("EGPU-M020",
+                                       fmt::format("map {} is full: {} keys were not counted", data.map->name,
+                                                   format_count(data.refused_keys)),
                                        "raise its max_entries"));
     if (view.other_processes != 0)
-        warnings.push_back(warning("EGPU-A024", fmt::format("{} other process(es) of the application used CUDA and were not "
-                                                            "observed: this version observes the first",
-                                                            view.other_processes)));
+        warnings.push_back(
+            warning("EGPU-A024", fmt::format("{} other process(es) of the application used CUDA and were not "
+                                             "observed: this version observes the first",
+                                             view.other_processes)));
     for (const auto& probe : view.catalogue.probes)
         for (const auto& note : probe.notes)
             warnings.push_back(warning("EGPU-A025", fmt::format("probe {}/{}: {}", probe.probe, probe.program, note)));

@@ -23,13 +23,17 @@ struct NoDriver : std::runtime_error {
 };
 
 /// The functions in use, by the names that libcuda.so.1 exports.
-#define WORKLOAD_DRIVER_FUNCTIONS(F)                                                                                  \
-    F(cuInit)                                                                                                         \
-    F(cuGetErrorName)                                                                                                 \
-    F(cuDeviceGet) F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuCtxSetCurrent) F(cuCtxSynchronize) \
-        F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal_v2) F(cuLibraryLoadData)     \
-            F(cuLibraryGetKernel) F(cuLibraryUnload) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemcpyHtoD_v2)              \
+// The formatter moves these backslashes back and forth.
+// clang-format off
+#define WORKLOAD_DRIVER_FUNCTIONS(F) \
+    F(cuInit) \
+    F(cuGetErrorName) \
+    F(cuDeviceGet) \
+    F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuCtxSetCurrent) F(cuCtxSynchronize) \
+        F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal_v2) F(cuLibraryLoadData) \
+            F(cuLibraryGetKernel) F(cuLibraryUnload) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemcpyHtoD_v2) \
                 F(cuMemcpyDtoH_v2) F(cuMemsetD32_v2) F(cuLaunchKernel) F(cuLaunchKernelEx)
+// clang-format on
 
 struct Api {
 #define WORKLOAD_MEMBER(name) decltype(&::name) name = nullptr;

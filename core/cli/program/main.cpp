@@ -18,19 +18,32 @@ std::string version_text() {
                        kPluginAbiMinor, kProbeSetFormat, kSummarySchema);
 }
 
+int print_help(CLI::App& app, const std::string& topic, bool all) {
+    if (all)
+        for (auto* command : app.get_subcommands([](CLI::App* each) { return each->get_group().empty(); }))
+            command->group("Tools for developers of egpu");
+    CLI::App* command = topic.empty() ? &app : app.get_subcommand_no_throw(topic);
+    if (command == nullptr) {
+        fmt::print(stderr, "egpu: no command is named '{}'\nSee: egpu help\n", topic);
+        return kUsage;
+    }
+    fmt::print("{}", command->help());
+    return kYes;
+}
+
 int run_command_line(int argc, char** argv) {
     CLI::App app("eBPF programs inside GPU kernels: see what a CUDA program does, without rebuilding it.", "egpu");
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
     app.set_help_flag("-h,--help", "Print this help");
     app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-        return fmt::format("egpu: {}\nSee: {} --help\n", error.what(), failed->get_parent() != nullptr
-                                                                         ? "egpu " + failed->get_name()
-                                                                         : std::string("egpu"));
+        return fmt::format("egpu: {}\nSee: {} --help\n", error.what(),
+                           failed->get_parent() != nullptr ? "egpu " + failed->get_name() : std::string("egpu"));
     });
     int exit_code = kYes;
     // What stands behind the first "--" is a program with its own options: not ours to read.
-    char** const dashes = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
+    char** const dashes =
+        std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
     const std::vector<std::string> program(dashes == argv + argc ? dashes : dashes + 1, argv + argc);
     add_run(app, program, &exit_code);
     add_demo(app, &exit_code);
@@ -40,6 +53,12 @@ int run_command_line(int argc, char** argv) {
     add_check(app, &exit_code);
     add_doctor(app, &exit_code);
     add_inject(app, &exit_code);
+    std::string topic;
+    bool all = false;
+    auto* help = app.add_subcommand("help", "Print the help of egpu or of one command");
+    help->add_option("COMMAND", topic, "The command");
+    help->add_flag("--all", all, "List the tools for developers of egpu too");
+    help->callback([&] { exit_code = print_help(app, topic, all); });
     try {
         app.parse(static_cast<int>(dashes - argv), argv);
     } catch (const CLI::ParseError& parse_error) {
@@ -55,8 +74,10 @@ int main(int argc, char** argv) {
     try {
         return egpu::cli::run_command_line(argc, argv);
     } catch (const std::exception& failure) {
-        fmt::print(stderr, "egpu: internal error: {}\nPlease report it, with what you ran: see SECURITY and issue forms in .github/\n",
-                   failure.what());
+        fmt::print(
+            stderr,
+            "egpu: internal error: {}\nPlease report it, with what you ran: see SECURITY and issue forms in .github/\n",
+            failure.what());
         return egpu::cli::kBug;
     }
 }

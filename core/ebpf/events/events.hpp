@@ -14,8 +14,21 @@ namespace egpu::ebpf {
 
 enum class Granularity { thread, warp, block, grid };
 enum class Event {
-    kernel_entry, kernel_exit, load, store, atomic, mem, load_return, atomic_return, async_copy,
-    barrier, branch, basic_block, call, mma, instruction,
+    kernel_entry,
+    kernel_exit,
+    load,
+    store,
+    atomic,
+    mem,
+    load_return,
+    atomic_return,
+    async_copy,
+    barrier,
+    branch,
+    basic_block,
+    call,
+    mma,
+    instruction,
 };
 enum class Space { global, shared, local, constant, generic };  // values of enum egpu_space
 enum class Access { load, store, atomic };                      // values of enum egpu_access

@@ -27,12 +27,12 @@ enum class ReturnKind { scalar, map_value_or_null, error };
 
 struct Helper {
     HelperId id;
-    std::string_view name;       ///< "egpu_map_lookup_or_init"
+    std::string_view name;  ///< "egpu_map_lookup_or_init"
     std::array<ArgumentKind, 5> arguments;
     ReturnKind returns;
-    bool uniform_result;         ///< same for all lanes of the site's mask when its arguments are
-    std::uint32_t cost;          ///< instructions counted against the limit per firing
-    std::string_view summary;    ///< one sentence, for the manual
+    bool uniform_result;       ///< same for all lanes of the site's mask when its arguments are
+    std::uint32_t cost;        ///< instructions counted against the limit per firing
+    std::string_view summary;  ///< one sentence, for the manual
 };
 
 std::span<const Helper> helpers();

@@ -19,11 +19,11 @@ namespace egpu::ebpf {
 using ReferenceMap = std::map<std::vector<std::byte>, std::vector<std::byte>>;
 
 struct Execution {
-    std::vector<std::byte> context;          ///< r1 points to it
-    std::span<std::byte> memory;             ///< conformance: r1 = memory, r2 = length where not empty
+    std::vector<std::byte> context;             ///< r1 points to it
+    std::span<std::byte> memory;                ///< conformance: r1 = memory, r2 = length where not empty
     std::vector<ReferenceMap>* maps = nullptr;  ///< by index of Object::maps
     std::uint64_t clock = 0, time_ns = 0;
-    std::vector<std::byte> value;            ///< what egpu_value gives; empty: -EINVAL
+    std::vector<std::byte> value;  ///< what egpu_value gives; empty: -EINVAL
     std::vector<std::uint64_t> arguments;
     std::uint64_t step_limit = 1'000'000;
 };

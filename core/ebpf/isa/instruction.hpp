@@ -23,19 +23,42 @@ struct Instruction {
 static_assert(sizeof(Instruction) == 8);
 
 // Classes and operation codes, RFC 9669 sections 3 to 5.
-inline constexpr std::uint8_t
-    kClassLd = 0x00, kClassLdx = 0x01, kClassSt = 0x02, kClassStx = 0x03,
-    kClassAlu = 0x04, kClassJmp = 0x05, kClassJmp32 = 0x06, kClassAlu64 = 0x07,
-    kLoadImmediate64 = 0x18, kCall = 0x85, kExit = 0x95;
+inline constexpr std::uint8_t kClassLd = 0x00, kClassLdx = 0x01, kClassSt = 0x02, kClassStx = 0x03, kClassAlu = 0x04,
+                              kClassJmp = 0x05, kClassJmp32 = 0x06, kClassAlu64 = 0x07, kLoadImmediate64 = 0x18,
+                              kCall = 0x85, kExit = 0x95;
 // Upper bits of ALU and ALU64 opcodes (RFC 9669 section 4.1).
 enum AluOperation : std::uint8_t {
-    kAdd = 0x00, kSub = 0x10, kMul = 0x20, kDiv = 0x30, kOr = 0x40, kAnd = 0x50, kLsh = 0x60, kRsh = 0x70,
-    kNeg = 0x80, kMod = 0x90, kXor = 0xa0, kMov = 0xb0, kArsh = 0xc0, kEnd = 0xd0,
+    kAdd = 0x00,
+    kSub = 0x10,
+    kMul = 0x20,
+    kDiv = 0x30,
+    kOr = 0x40,
+    kAnd = 0x50,
+    kLsh = 0x60,
+    kRsh = 0x70,
+    kNeg = 0x80,
+    kMod = 0x90,
+    kXor = 0xa0,
+    kMov = 0xb0,
+    kArsh = 0xc0,
+    kEnd = 0xd0,
 };
 // Upper bits of JMP and JMP32 opcodes (section 4.3).
 enum JumpOperation : std::uint8_t {
-    kJa = 0x00, kJeq = 0x10, kJgt = 0x20, kJge = 0x30, kJset = 0x40, kJne = 0x50, kJsgt = 0x60, kJsge = 0x70,
-    kCallOperation = 0x80, kExitOperation = 0x90, kJlt = 0xa0, kJle = 0xb0, kJslt = 0xc0, kJsle = 0xd0,
+    kJa = 0x00,
+    kJeq = 0x10,
+    kJgt = 0x20,
+    kJge = 0x30,
+    kJset = 0x40,
+    kJne = 0x50,
+    kJsgt = 0x60,
+    kJsge = 0x70,
+    kCallOperation = 0x80,
+    kExitOperation = 0x90,
+    kJlt = 0xa0,
+    kJle = 0xb0,
+    kJslt = 0xc0,
+    kJsle = 0xd0,
 };
 // Upper bits of load and store opcodes (section 5).
 inline constexpr std::uint8_t kModeImmediate = 0x00, kModeMem = 0x60, kModeMemSigned = 0x80, kModeAtomic = 0xc0;
@@ -49,19 +72,33 @@ inline constexpr std::int32_t kMissingFieldCall = 0xbad2310;
 
 inline constexpr std::uint8_t kFramePointer = 10;
 
-constexpr std::uint8_t class_of(const Instruction& i) { return i.opcode & 0x07; }
+constexpr std::uint8_t class_of(const Instruction& i) {
+    return i.opcode & 0x07;
+}
 /// AluOperation or JumpOperation, by class.
-constexpr std::uint8_t operation_of(const Instruction& i) { return i.opcode & 0xf0; }
-constexpr bool uses_register(const Instruction& i) { return (i.opcode & kSourceRegister) != 0; }
-constexpr std::uint8_t mode_of(const Instruction& i) { return i.opcode & 0xe0; }
+constexpr std::uint8_t operation_of(const Instruction& i) {
+    return i.opcode & 0xf0;
+}
+constexpr bool uses_register(const Instruction& i) {
+    return (i.opcode & kSourceRegister) != 0;
+}
+constexpr std::uint8_t mode_of(const Instruction& i) {
+    return i.opcode & 0xe0;
+}
 /// Bytes accessed by a load, store or atomic.
 constexpr std::uint32_t access_bytes(const Instruction& i) {
     constexpr std::uint8_t by_size[4] = {4, 2, 1, 8};
     return by_size[(i.opcode >> 3) & 3];
 }
-constexpr bool is_alu(const Instruction& i) { return class_of(i) == kClassAlu || class_of(i) == kClassAlu64; }
-constexpr bool is_jump_class(const Instruction& i) { return class_of(i) == kClassJmp || class_of(i) == kClassJmp32; }
-constexpr bool is_goto(const Instruction& i) { return is_jump_class(i) && operation_of(i) == kJa; }
+constexpr bool is_alu(const Instruction& i) {
+    return class_of(i) == kClassAlu || class_of(i) == kClassAlu64;
+}
+constexpr bool is_jump_class(const Instruction& i) {
+    return class_of(i) == kClassJmp || class_of(i) == kClassJmp32;
+}
+constexpr bool is_goto(const Instruction& i) {
+    return is_jump_class(i) && operation_of(i) == kJa;
+}
 constexpr bool is_conditional_jump(const Instruction& i) {
     return is_jump_class(i) && operation_of(i) != kJa && operation_of(i) != kCallOperation &&
            operation_of(i) != kExitOperation;

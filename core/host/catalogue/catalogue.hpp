@@ -36,9 +36,9 @@ struct Kernel {
     std::string module;     ///< file name of the object that holds it
     std::uint32_t device = 0;
     KernelState state = KernelState::not_matched;
-    std::string reason;     ///< why not; "" for instrumented
-    std::string fix;        ///< what to do about it; may be ""
-    std::string source;     ///< where its PTX comes from: "PTX"
+    std::string reason;  ///< why not; "" for instrumented
+    std::string fix;     ///< what to do about it; may be ""
+    std::string source;  ///< where its PTX comes from: "PTX"
     std::uint32_t sites = 0;
     std::uint32_t accumulators = 0;
     Registers registers;
@@ -80,11 +80,13 @@ struct Catalogue {
     std::int64_t started_unix_ms = 0;
     std::vector<Kernel> kernels;  ///< by id - 1
     std::vector<Probe> probes;
-    std::vector<Site> sites;      ///< by id - 1
+    std::vector<Site> sites;  ///< by id - 1
     std::vector<Map> maps;
     std::vector<std::string> diagnostics;  ///< what was said to the user, in text form
 
-    const Kernel* kernel(std::uint64_t id) const { return id >= 1 && id <= kernels.size() ? &kernels[id - 1] : nullptr; }
+    const Kernel* kernel(std::uint64_t id) const {
+        return id >= 1 && id <= kernels.size() ? &kernels[id - 1] : nullptr;
+    }
     const Site* site(std::uint64_t id) const { return id >= 1 && id <= sites.size() ? &sites[id - 1] : nullptr; }
 };
 

@@ -27,7 +27,8 @@ constexpr std::uint64_t kSegmentBytes = std::uint64_t{32} << 20;
 
 CheckResult check_driver() {
     if (!driver_present())
-        return {State::warn, "no NVIDIA driver: programs run on the simulated GPU, whose counts are exact and which knows no time",
+        return {State::warn,
+                "no NVIDIA driver: programs run on the simulated GPU, whose counts are exact and which knows no time",
                 "install the NVIDIA driver to observe programs on a GPU"};
     std::ifstream file("/proc/driver/nvidia/version");
     std::string line;
@@ -52,7 +53,8 @@ CheckResult check_installation() {
 CheckResult check_ptxas() {
     const auto ptxas = inject::find_ptxas();
     if (!ptxas)
-        return {driver_present() ? State::fail : State::warn, "no PTX compiler (ptxas): needed to observe kernels on a GPU",
+        return {driver_present() ? State::fail : State::warn,
+                "no PTX compiler (ptxas): needed to observe kernels on a GPU",
                 "install a CUDA Toolkit, or set EGPU_PTXAS"};
     return {State::ok, "PTX compiler: ptxas " + inject::ptxas_version(*ptxas), {}};
 }
@@ -74,14 +76,15 @@ CheckResult check_injectors() {
 }
 
 CheckResult check_shared_memory() {
-    struct statvfs info{};
+    struct statvfs info {};
     if (::statvfs("/dev/shm", &info) != 0)
         return {State::fail, "/dev/shm is missing: sessions need shared memory", "mount a tmpfs there"};
     const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize;
     if (free < kSegmentBytes)
-        return {State::fail,
-                fmt::format("/dev/shm has {} free, a session needs {}", format_memory(free), format_memory(kSegmentBytes)),
-                "docker run --shm-size=1g ..., or remove files from it"};
+        return {
+            State::fail,
+            fmt::format("/dev/shm has {} free, a session needs {}", format_memory(free), format_memory(kSegmentBytes)),
+            "docker run --shm-size=1g ..., or remove files from it"};
     if (::access("/dev/shm", W_OK) != 0)
         return {State::fail, "/dev/shm is not writable for this user", "chmod 1777 /dev/shm"};
     return {State::ok, fmt::format("/dev/shm has {} free", format_memory(free)), {}};
@@ -90,7 +93,8 @@ CheckResult check_shared_memory() {
 }  // namespace
 
 std::vector<CheckResult> examine_machine() {
-    return {check_driver(), check_installation(), check_ptxas(), check_clang(), check_injectors(), check_shared_memory()};
+    return {check_driver(), check_installation(), check_ptxas(),
+            check_clang(),  check_injectors(),    check_shared_memory()};
 }
 
 }  // namespace egpu::host

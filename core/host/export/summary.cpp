@@ -20,8 +20,8 @@ std::string iso_time(std::int64_t unix_ms) {
     const time_t seconds = unix_ms / 1000;
     tm parts{};
     ::gmtime_r(&seconds, &parts);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                       parts.tm_hour, parts.tm_min, parts.tm_sec, unix_ms % 1000);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                       parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, unix_ms % 1000);
 }
 
 template <typename T>
@@ -77,7 +77,8 @@ void add_labels(const SessionView& view, const Row& row, ordered_json& metric) {
     if (row.site_id != 0) {
         const Site* site = view.catalogue.site(row.site_id);
         metric["site"] = row.site_id;
-        metric["line"] = site->file.empty() ? ordered_json(nullptr) : ordered_json(fmt::format("{}:{}", site->file, site->line));
+        metric["line"] =
+            site->file.empty() ? ordered_json(nullptr) : ordered_json(fmt::format("{}:{}", site->file, site->line));
         metric["opcode"] = site->opcode;
     }
     for (const auto& cell : row.key) {
@@ -92,8 +93,9 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
     const std::string probe = data.map->name.substr(0, data.map->name.find('/'));
     for (const auto& row : read_rows(data, view.catalogue)) {
         for (const auto& cell : row.values) {
-            const std::string field = cell.field->name.empty() || !cell.field->histogram.empty() ? data.map->definition.name
-                                                                                                 : cell.field->name;
+            const std::string field = cell.field->name.empty() || !cell.field->histogram.empty()
+                                          ? data.map->definition.name
+                                          : cell.field->name;
             ordered_json metric;
             metric["name"] = probe + "." + field;
             if (!cell.field->histogram.empty())
@@ -124,11 +126,11 @@ ordered_json session_json(const SessionView& view) {
 ordered_json devices_json(const SessionView& view) {
     ordered_json devices = ordered_json::array();
     if (!view.device_name.empty())
-        devices.push_back({{"index", 0},
-                           {"name", view.device_name},
-                           {"compute_capability",
-                            fmt::format("{}.{}", view.compute_capability / 10, view.compute_capability % 10)},
-                           {"dram_peak_bytes_per_s", nullptr}});
+        devices.push_back(
+            {{"index", 0},
+             {"name", view.device_name},
+             {"compute_capability", fmt::format("{}.{}", view.compute_capability / 10, view.compute_capability % 10)},
+             {"dram_peak_bytes_per_s", nullptr}});
     return devices;
 }
 
@@ -146,11 +148,12 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     ordered_json whole;
     whole["schema"] = kSummarySchema;
     whole["session"] = session_json(view);
-    whole["application"] = {{"command", view.catalogue.command},
-                            {"pid", facts.application_pid},
-                            {"exit_code", facts.ending.signal ? ordered_json(nullptr) : ordered_json(facts.ending.exit_code)},
-                            {"signal", or_null(facts.ending.signal)},
-                            {"elapsed_s", facts.elapsed_s}};
+    whole["application"] = {
+        {"command", view.catalogue.command},
+        {"pid", facts.application_pid},
+        {"exit_code", facts.ending.signal ? ordered_json(nullptr) : ordered_json(facts.ending.exit_code)},
+        {"signal", or_null(facts.ending.signal)},
+        {"elapsed_s", facts.elapsed_s}};
     whole["devices"] = devices_json(view);
     whole["kernels"] = ordered_json::array();
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)

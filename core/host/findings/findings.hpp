@@ -10,11 +10,11 @@
 namespace egpu::host {
 
 struct Finding {
-    std::string id;           ///< "uncoalesced-access"
+    std::string id;  ///< "uncoalesced-access"
     std::uint32_t kernel_id = 0;
-    std::string place;        ///< "gather.cu:14", "" without line information
-    std::string text;         ///< one paragraph: what, the evidence, what to do
-    double weight = 0;        ///< sectors wasted: the order in which findings are shown
+    std::string place;  ///< "gather.cu:14", "" without line information
+    std::string text;   ///< one paragraph: what, the evidence, what to do
+    double weight = 0;  ///< sectors wasted: the order in which findings are shown
 };
 
 /// All findings, the weightiest first.

@@ -55,7 +55,8 @@ void complete_traffic(std::map<std::uint32_t, KernelMetrics>& metrics, const Ses
 bool has_traffic_fields(const MapData& data) {
     const auto& definition = data.map->definition;
     const auto has = [](const ebpf::TypeShape& shape, std::string_view name) {
-        return std::any_of(shape.fields.begin(), shape.fields.end(), [&](const auto& field) { return field.name == name; });
+        return std::any_of(shape.fields.begin(), shape.fields.end(),
+                           [&](const auto& field) { return field.name == name; });
     };
     return has(definition.value, "requested_bytes") && has(definition.key, "space") && has(definition.key, "access");
 }

@@ -43,7 +43,8 @@ std::vector<Finding> find_uncoalesced_access(const SessionView& view) {
         if (record == nullptr || site.requests == 0 || site.sectors == 0 || !site.requested_bytes)
             continue;
         const double per_request = static_cast<double>(site.sectors) / static_cast<double>(site.requests);
-        const double use = static_cast<double>(*site.requested_bytes) / (kSectorBytes * static_cast<double>(site.sectors));
+        const double use =
+            static_cast<double>(*site.requested_bytes) / (kSectorBytes * static_cast<double>(site.sectors));
         if (use >= kUseBelow || per_request <= kSectorsPerRequest)
             continue;
         const Kernel* kernel = view.catalogue.kernel(record->kernel_id);

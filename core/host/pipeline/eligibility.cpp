@@ -23,7 +23,8 @@ ptx::Choice choose_for(const ptx::Image& image, std::uint32_t architecture, bool
 
 std::optional<Diagnostic> source_mismatch(const ptx::Image& image, const ptx::Choice& choice) {
     if (image.relocatable) {
-        auto refused = error("EGPU-A010", "built with -rdc: copies of relocatable code are not available in this version");
+        auto refused =
+            error("EGPU-A010", "built with -rdc: copies of relocatable code are not available in this version");
         refused.fix = "build it without -rdc=true";
         return refused;
     }
@@ -70,7 +71,8 @@ std::string no_ptx_reason(const ptx::Image& image, const ptx::CubinMember& cubin
             others += fmt::format(", sm_{}", architecture_name(member.architecture, member.suffix));
     if (image.ptx.empty())
         return fmt::format("cubin for sm_{}{} only", architecture_name(cubin.architecture, cubin.suffix), others);
-    return fmt::format("cubin for sm_{}; its PTX does not fit this device", architecture_name(cubin.architecture, cubin.suffix));
+    return fmt::format("cubin for sm_{}; its PTX does not fit this device",
+                       architecture_name(cubin.architecture, cubin.suffix));
 }
 
 std::optional<std::uint32_t> registers_of(const ptx::CubinMember& cubin, const std::string& kernel) {

@@ -20,7 +20,8 @@ ptx::Choice choose_for(const ptx::Image& image, std::uint32_t architecture, bool
 std::optional<Diagnostic> source_mismatch(const ptx::Image& image, const ptx::Choice& choice);
 
 /// Kernels of the cubin that runs (or, where none fits the device, of all).
-std::vector<std::pair<std::string, const ptx::CubinMember*>> cubin_kernels(const ptx::Image& image, const ptx::Choice& choice);
+std::vector<std::pair<std::string, const ptx::CubinMember*>> cubin_kernels(const ptx::Image& image,
+                                                                           const ptx::Choice& choice);
 
 /// "cubin for sm_90 only"
 std::string no_ptx_reason(const ptx::Image& image, const ptx::CubinMember& cubin);

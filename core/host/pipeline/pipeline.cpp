@@ -50,21 +50,24 @@ void Pipeline::add_maps_and_programs() {
         }
         for (const auto& checked : probe.programs) {
             const auto& program = probe.object->programs[checked.index];
-            Probe state{.probe = probe.name, .program = program.name, .section = program.section, .reason = {}, .notes = {}};
+            Probe state{
+                .probe = probe.name, .program = program.name, .section = program.section, .reason = {}, .notes = {}};
             if (!checked.verification) {
                 state.state = ProbeState::refused;
                 state.reason = checked.refusal.front().message;
                 for (const auto& refusal : checked.refusal)
                     add_diagnostic(refusal);
             } else {
-                programs_.push_back({static_cast<std::uint32_t>(catalogue_.probes.size()), loaded, checked.index, map_base});
+                programs_.push_back(
+                    {static_cast<std::uint32_t>(catalogue_.probes.size()), loaded, checked.index, map_base});
             }
             catalogue_.probes.push_back(std::move(state));
         }
     }
 }
 
-const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device) {
+const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module,
+                                       const Device& device) {
     const ContentHash hash = content_hash(bytes);
     if (const auto known = answers_.find(hash); known != answers_.end())
         return known->second;
@@ -163,7 +166,9 @@ void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const ptx::
     request.entry = kernel.mangled;
     request.kernel_id = kernel.id;
     request.layouts = &layouts_;
-    request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) { return keys_.at(map).slot_of(key); };
+    request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) {
+        return keys_.at(map).slot_of(key);
+    };
     request.new_site_id = [this](const inject::SiteRecord& site) {
         const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
         const std::string file = std::filesystem::path(site.file).lexically_normal().string();

@@ -37,9 +37,9 @@ struct KernelSelection {
 /// A copy ready to be loaded.
 struct CopyImage {
     std::uint32_t kernel_id = 0;
-    std::string entry;                        ///< mangled name
+    std::string entry;  ///< mangled name
     std::vector<inject::TableEntry> table;
-    std::vector<std::byte> image;             ///< cubin, or PTX with a closing NUL for the simulated GPU
+    std::vector<std::byte> image;  ///< cubin, or PTX with a closing NUL for the simulated GPU
 };
 
 struct ImageAnswer {
@@ -76,15 +76,16 @@ public:
 
 private:
     struct RunningProgram {
-        std::uint32_t probe = 0;     ///< index in catalogue().probes
-        std::uint32_t loaded = 0;    ///< index in probes_
-        std::uint32_t program = 0;   ///< index in the object
+        std::uint32_t probe = 0;    ///< index in catalogue().probes
+        std::uint32_t loaded = 0;   ///< index in probes_
+        std::uint32_t program = 0;  ///< index in the object
         std::uint32_t map_base = 0;
     };
     void add_maps_and_programs();
-    void add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device, ImageAnswer& answer);
-    void add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module, const Device& device,
-                         ImageAnswer& answer);
+    void add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
+                            ImageAnswer& answer);
+    void add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
+                         const Device& device, ImageAnswer& answer);
     Kernel& new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer);
     void instrument(const ptx::Module& module, Kernel& kernel, const ptx::Choice& choice, const Device& device,
                     ImageAnswer& answer);

@@ -14,8 +14,8 @@ namespace egpu::host {
 
 /// Folders of an egpu installation or build tree, found from the running program: the prefix may be moved.
 struct InstallFolders {
-    std::string library;    ///< holds libegpu-agent.so, simulated/, programs/
-    std::string include;    ///< holds egpu/bpf/egpu.bpf.h
+    std::string library;  ///< holds libegpu-agent.so, simulated/, programs/
+    std::string include;  ///< holds egpu/bpf/egpu.bpf.h
 };
 InstallFolders install_folders();
 

@@ -14,8 +14,8 @@
 namespace egpu::host {
 
 struct LaunchPlan {
-    std::vector<std::string> command;   ///< program and arguments
-    std::vector<std::string> preload;   ///< put before what LD_PRELOAD holds already
+    std::vector<std::string> command;  ///< program and arguments
+    std::vector<std::string> preload;  ///< put before what LD_PRELOAD holds already
     std::vector<std::pair<std::string, std::string>> environment;
 };
 
@@ -27,8 +27,8 @@ inline constexpr int kCannot = 125, kNotExecutable = 126, kNotFound = 127;
 Result<pid_t> start_program(const LaunchPlan& plan, int* failure_code);
 
 struct Ending {
-    int exit_code = 0;             ///< where it exited
-    std::optional<int> signal;     ///< where a signal ended it
+    int exit_code = 0;          ///< where it exited
+    std::optional<int> signal;  ///< where a signal ended it
     /// What `egpu run` exits with: the code, or 128 + signal.
     int as_exit_code() const { return signal ? 128 + *signal : exit_code; }
 };

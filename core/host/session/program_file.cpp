@@ -22,8 +22,8 @@ struct ElfFacts {
     bool is_elf = false;
     bool x86_64 = true;
     bool dynamic = false;
-    bool device_code = false;       ///< .nvFatBinSegment: registers kernels with a CUDA runtime
-    bool imports_runtime = false;   ///< ... of a shared libcudart
+    bool device_code = false;      ///< .nvFatBinSegment: registers kernels with a CUDA runtime
+    bool imports_runtime = false;  ///< ... of a shared libcudart
 };
 
 /// True where the dynamic symbols ask another library for __cudaRegisterFatBinary.
@@ -91,7 +91,7 @@ std::string program_path(const std::string& command) {
         const auto end = rest.find(':');
         const std::string folder(rest.substr(0, end));
         const std::string candidate = (folder.empty() ? "." : folder) + "/" + command;
-        struct stat info{};
+        struct stat info {};
         if (::access(candidate.c_str(), X_OK) == 0 && ::stat(candidate.c_str(), &info) == 0 && S_ISREG(info.st_mode))
             return candidate;
         if (end == std::string_view::npos)
@@ -105,11 +105,12 @@ Status check_program(const std::string& path, bool simulated) {
     if (!facts || !facts->is_elf)
         return ok();
     if (!facts->x86_64)
-        return error("EGPU-X041", fmt::format("{} is not an x86-64 program: egpu's agent can't be loaded into it", path));
+        return error("EGPU-X041",
+                     fmt::format("{} is not an x86-64 program: egpu's agent can't be loaded into it", path));
     if (!facts->dynamic)
         return error("EGPU-X042", fmt::format("{} is statically linked: nothing can be preloaded into it", path),
                      "link it dynamically (without -static)");
-    struct stat info{};
+    struct stat info {};
     if (::stat(path.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) != 0 && ::geteuid() != 0)
         return error("EGPU-X042", fmt::format("{} is set-uid: the loader ignores preloaded libraries for it", path));
     if (simulated && facts->device_code && !facts->imports_runtime)

@@ -89,8 +89,8 @@ void Server::handle(const egpu_message& message) {
 
 void Server::handle_device(const egpu_message& message) {
     egpu_message_device body{};
-    if (message.bytes != sizeof body ||
-        receiver_.read(segment::writable_bytes_of(body), {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
+    if (message.bytes != sizeof body || receiver_.read(segment::writable_bytes_of(body),
+                                                       {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
         return give_up("the agent's description of the device is damaged");
     device_.compute_capability = body.compute_capability;
     device_.sm_count = body.sm_count;
@@ -143,8 +143,8 @@ void Server::answer_image(std::uint32_t request, const egpu_message_image& head,
 
 void Server::handle_copy_result(const egpu_message& message) {
     egpu_message_copy_result body{};
-    if (message.bytes != sizeof body ||
-        receiver_.read(segment::writable_bytes_of(body), {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
+    if (message.bytes != sizeof body || receiver_.read(segment::writable_bytes_of(body),
+                                                       {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
         return give_up("the agent's result of a copy is damaged");
     const std::lock_guard lock(pipeline_mutex_);
     if (body.reason == EGPU_COPY_OTHER_CONTEXT) {
@@ -212,7 +212,8 @@ bool Server::send_copy(std::uint32_t request, const CopyImage& copy) {
 void Server::publish() {
     publish_keys();
     if (!segment_.publish_catalogue(to_json(pipeline_.catalogue())))
-        pipeline_.note_once("the names of this session are too many for its segment: other egpu commands see an older list");
+        pipeline_.note_once(
+            "the names of this session are too many for its segment: other egpu commands see an older list");
 }
 
 void Server::publish_keys() {

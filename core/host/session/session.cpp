@@ -70,8 +70,10 @@ Result<LaunchPlan> plan_for(const SessionOptions& options, const std::string& se
         if (!fs::exists(file, failed))
             return error("EGPU-X032", fmt::format("{} is missing: this installation of egpu is incomplete", file));
         if (file.find_first_of(" :") != std::string::npos)
-            return error("EGPU-X033", fmt::format("{}: the loader takes no preloaded library whose path has a blank or a colon", file),
-                         "install egpu to another folder");
+            return error(
+                "EGPU-X033",
+                fmt::format("{}: the loader takes no preloaded library whose path has a blank or a colon", file),
+                "install egpu to another folder");
     }
     plan.environment.emplace_back(segment::kNameVariable, segment_name);
     return plan;
@@ -134,7 +136,8 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     catalogue.session = static_cast<std::uint32_t>(::getpid());
     catalogue.command = options.command;
     catalogue.started_unix_ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
     // From here on signals are read, not taken: none is lost between the start and the first wait.
     const sigset_t set = watched_signals();
     ::sigprocmask(SIG_BLOCK, &set, &state->signals_before);
@@ -199,7 +202,8 @@ double Session::elapsed_seconds() const {
 }
 
 bool driver_present() {
-    // The device file tells that the kernel's driver is loaded; the library that a program could use it (WSL: /dev/dxg).
+    // The device file tells that the kernel's driver is loaded; the library that a program could use it (WSL:
+    // /dev/dxg).
     if (::access("/dev/nvidiactl", F_OK) != 0 && ::access("/dev/dxg", F_OK) != 0)
         return false;
     void* library = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);

@@ -19,14 +19,15 @@ struct SessionOptions {
     std::vector<std::string> command;
     std::vector<LoadedProbe> probes;
     KernelSelection kernels;
-    bool simulated = false;               ///< preload the stand-ins
+    bool simulated = false;  ///< preload the stand-ins
     std::uint32_t wait_ms = 2000;
     std::uint64_t gpu_memory_bytes = std::uint64_t{64} << 20;
 };
 
 class Session {
 public:
-    /// Makes the segment and starts the program. `failure_code`: what `egpu run` exits with on an error (125, 126, 127).
+    /// Makes the segment and starts the program. `failure_code`: what `egpu run` exits with on an error (125, 126,
+    /// 127).
     static Result<std::unique_ptr<Session>> start(SessionOptions options, int* failure_code);
     ~Session();
 
@@ -34,8 +35,8 @@ public:
     pid_t application() const;
 
     /// Waits for the application's end. `on_signal` is called on this thread with SIGINT, SIGTERM, SIGUSR1 ... that
-    /// egpu itself received and whether a person's terminal sent it to the application as well; it returns false to stop
-    /// waiting at once.
+    /// egpu itself received and whether a person's terminal sent it to the application as well; it returns false to
+    /// stop waiting at once.
     std::optional<Ending> wait(const std::function<bool(int signal, bool from_terminal)>& on_signal);
 
     /// The session as it stands; after the end: its totals.

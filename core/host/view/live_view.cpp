@@ -60,8 +60,8 @@ MapData read_map(const segment::View& segment, std::uint32_t index, const Map& m
 /// A map of the catalogue must be the segment's: sizes that differ come from a damaged segment.
 bool same_shape(const segment::View& segment, std::uint32_t index, const Map& map) {
     const auto& geometry = segment.geometry(index);
-    return geometry.value_bytes == map.definition.value_bytes &&
-           geometry.key_bytes == map.definition.key_bytes && geometry.is_array == map.definition.is_array();
+    return geometry.value_bytes == map.definition.value_bytes && geometry.key_bytes == map.definition.key_bytes &&
+           geometry.is_array == map.definition.is_array();
 }
 
 void read_device(const egpu_segment_header& header, SessionView& view) {

@@ -11,7 +11,8 @@ namespace egpu::host {
 /// A segment's counters and maps under a catalogue that is at hand.
 Result<SessionView> view_session(const segment::View& segment, Catalogue catalogue);
 
-/// The session as it stands now, with the catalogue that its egpu process published. EGPU-M01x where the catalogue can't be read.
+/// The session as it stands now, with the catalogue that its egpu process published. EGPU-M01x where the catalogue
+/// can't be read.
 Result<SessionView> read_session(const segment::View& segment);
 
 /// What an egpu_copy_reason means for a kernel, as a reason: "its copy would have fewer resident blocks".

@@ -86,7 +86,8 @@ bool all_zero(const Row& row) {
 }  // namespace
 
 const KeyCell* Row::key_named(std::string_view name) const {
-    const auto found = std::find_if(key.begin(), key.end(), [&](const KeyCell& cell) { return cell.field->name == name; });
+    const auto found =
+        std::find_if(key.begin(), key.end(), [&](const KeyCell& cell) { return cell.field->name == name; });
     return found != key.end() ? &*found : nullptr;
 }
 

@@ -20,7 +20,8 @@ std::uint64_t SessionView::instrumented_launches() const {
 bool SessionView::complete() const {
     bool whole = drained && unknown_launches == 0 && other_processes == 0;
     for (std::size_t i = 0; i < counts.size(); ++i)
-        whole = whole && (catalogue.kernels[i].state != KernelState::instrumented || counts[i].launches == counts[i].instrumented);
+        whole = whole && (catalogue.kernels[i].state != KernelState::instrumented ||
+                          counts[i].launches == counts[i].instrumented);
     for (const auto& data : maps)
         whole = whole && data.refused_keys == 0;
     return whole;

@@ -27,24 +27,25 @@ struct SessionView {
     std::vector<KernelCounts> counts;  ///< by kernel id - 1
     std::vector<MapData> maps;         ///< by map index; `map` points into `catalogue`
 
-    std::string device_name;           ///< "" until the application used CUDA
+    std::string device_name;  ///< "" until the application used CUDA
     std::uint32_t compute_capability = 0;
     std::uint32_t sm_count = 0;
     bool simulated = false;
-    std::string program;               ///< of the observed process; "" until it used CUDA
+    std::string program;  ///< of the observed process; "" until it used CUDA
     std::uint32_t agent_pid = 0;
     std::uint32_t other_processes = 0;
     std::uint64_t gpu_memory_bytes = 0;
-    std::uint64_t waited_ns = 0;       ///< by application threads, for their copies
+    std::uint64_t waited_ns = 0;  ///< by application threads, for their copies
     std::uint64_t longest_wait_ns = 0;
     std::uint64_t unknown_launches = 0;  ///< of functions that belong to no image seen
-    bool drained = false;              ///< the final copy was made: totals are complete
+    bool drained = false;                ///< the final copy was made: totals are complete
     std::optional<std::uint64_t> last_drain_age_ns;
-    std::string agent_error;           ///< "" where all is well
+    std::string agent_error;  ///< "" where all is well
 
     std::uint64_t launches() const;
     std::uint64_t instrumented_launches() const;
-    /// True where every launch was counted and the maps were copied for the last time: totals are exact, else "at least".
+    /// True where every launch was counted and the maps were copied for the last time: totals are exact, else "at
+    /// least".
     bool complete() const;
     const MapData* map_named(std::string_view name) const;  ///< "bandwidth/traffic" or, where unique, "traffic"
 };

@@ -10,9 +10,9 @@ namespace egpu::maps {
 /// the used part is a prefix. A shard is written by SMs with %smid % shards == h; a reader sums over shards.
 struct Layout {
     std::uint32_t value_bytes = 0;
-    std::uint32_t stride = 0;     ///< value_bytes rounded up to 8
-    std::uint32_t capacity = 0;   ///< slots = max_entries
-    std::uint32_t shards = 1;     ///< 1 unless the map is per SM
+    std::uint32_t stride = 0;    ///< value_bytes rounded up to 8
+    std::uint32_t capacity = 0;  ///< slots = max_entries
+    std::uint32_t shards = 1;    ///< 1 unless the map is per SM
     std::uint64_t device_bytes() const { return std::uint64_t{stride} * capacity * shards; }
     std::uint64_t used_bytes(std::uint32_t slots) const { return std::uint64_t{stride} * slots * shards; }
     std::uint64_t offset_of(std::uint32_t slot, std::uint32_t byte) const {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many bytes an image has that the application passed to the driver as a bare pointer. No allocation, no exceptions:
- * the agent calls this inside the application. */
+/* How many bytes an image has that the application passed to the driver as a bare pointer. No allocation, no
+ * exceptions: the agent calls this inside the application. */
 #pragma once
 #include <stddef.h>
 
