@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include <fmt/format.h>
 
@@ -70,7 +71,12 @@ void Server::run() {
                 return;
             continue;
         }
-        handle(message);
+        // A defect of ours must not take the session's report with it: the application goes on with its originals.
+        try {
+            handle(message);
+        } catch (const std::exception& failure) {
+            give_up(fmt::format("internal error while answering the agent ({})", failure.what()));
+        }
     }
 }
 
