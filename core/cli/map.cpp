@@ -23,16 +23,6 @@ struct MapOptions {
     bool json = false;
 };
 
-std::string key_header(const ebpf::TypeField& field) {
-    if (!field.name.empty())
-        return field.name;
-    return field.role == ebpf::Role::kernel_id ? "kernel" : field.role == ebpf::Role::site_id ? "site" : "key";
-}
-
-std::string value_header(const host::MapData& data, const ebpf::TypeField& field) {
-    return field.name.empty() || !field.histogram.empty() ? data.map->definition.name : field.name;
-}
-
 std::string age_line(const host::MapData& data) {
     if (!data.age_ns)
         return "not copied from the GPU yet\n";
@@ -46,9 +36,9 @@ void print_table(const host::MapData& data, const host::SessionView& view) {
     const auto rows = host::read_rows(data, view.catalogue);
     for (const auto& field : data.map->definition.key.fields)
         if (field.elements == 1)
-            table.column(key_header(field), Align::left);
+            table.column(host::column_name(field), Align::left);
     for (const auto& field : data.map->definition.value.fields)
-        table.column(value_header(data, field));
+        table.column(host::column_name(*data.map, field));
     for (const auto& row : rows) {
         std::vector<std::string> cells;
         for (const auto& cell : row.key)

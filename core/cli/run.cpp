@@ -49,7 +49,7 @@ bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
         }
         if (!any) {
             say(error("EGPU-A001", fmt::format("probe {} was refused: the program was not started", probe.name),
-                      "egpu check FILE shows more"));
+                      "egpu check -v FILE shows the verifier's whole walk"));
             usable = false;
         }
     }

@@ -168,20 +168,17 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
 /// Rows of maps that no column above shows, so that a probe of one's own needs nothing else (E3.3).
 void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
     constexpr std::size_t kMostRows = 8;
+    const bool several = std::count_if(view.maps.begin(), view.maps.end(),
+                                       [](const auto& data) { return !host::feeds_metrics(data); }) > 1;
     for (const auto& data : view.maps) {
         const auto rows = host::read_rows(data, view.catalogue);
-        const bool shown_above =
-            !rows.empty() && (rows[0].value_named("requested_bytes") || rows[0].value_named("sectors"));
-        const bool histogram = !rows.empty() && !rows[0].values.empty() && rows[0].values[0].elements.size() > 1;
-        if (rows.empty() || shown_above)
+        if (rows.empty() || host::feeds_metrics(data))
             continue;
         TextTable table;
         for (const auto& cell : rows[0].key)
-            table.column(cell.field->name.empty() ? (cell.field->role == ebpf::Role::kernel_id ? "kernel" : "key")
-                                                  : cell.field->name,
-                         Align::left);
+            table.column(host::column_name(*cell.field), Align::left);
         for (const auto& cell : rows[0].values)
-            table.column(cell.field->name.empty() || histogram ? data.map->definition.name : cell.field->name);
+            table.column(host::column_name(*data.map, *cell.field));
         for (const auto& row : rows) {
             if (table.rows() == kMostRows)
                 break;
@@ -193,6 +190,8 @@ void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
             table.row(std::move(cells));
         }
         lines.emplace_back();
+        if (several)
+            lines.push_back("  " + data.map->name);
         for (const auto& line : table.lines())
             lines.push_back("  " + line);
         if (rows.size() > kMostRows)

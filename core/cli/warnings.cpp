@@ -82,6 +82,12 @@ std::string spaces_text(const std::string& section) {
 
 Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
     const std::string name = probe.probe + "/" + probe.program;
+    if (view.launches() == 0 && view.unknown_launches != 0)
+        return warning(
+            "EGPU-A007",
+            fmt::format("probe {} ran nowhere: {} launches, all of kernels whose image the driver did not load", name,
+                        format_count(view.unknown_launches)),
+            "without a GPU programs need PTX: egpu kernels FILE says what a program holds");
     if (view.launches() == 0)
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no kernel was launched", name));
     if (const auto pattern = unmatched_pattern(view, probe, selection); !pattern.empty()) {
@@ -158,8 +164,9 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
     add_missed_launches(view, warnings);
     if (view.unknown_launches != 0)
         warnings.push_back(
-            warning("EGPU-A023", fmt::format("{} launches were of kernels that belong to no image egpu has seen",
-                                             format_count(view.unknown_launches))));
+            warning("EGPU-A023",
+                    fmt::format("{} launches were of kernels whose image the driver did not load, or egpu has not seen",
+                                format_count(view.unknown_launches))));
     for (const auto& data : view.maps)
         if (data.refused_keys != 0)
             warnings.push_back(warning("EGPU-M020",

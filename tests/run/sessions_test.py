@@ -35,6 +35,13 @@ def child_of(process):
         return int(file.read().split()[0])
 
 
+def child_of_or_none(process):
+    try:
+        return child_of(process)
+    except (IndexError, FileNotFoundError):
+        return None
+
+
 @case("another terminal sees figures move")
 def moving():
     process = start_loop()
@@ -58,7 +65,17 @@ def interrupt():
     process = start_loop()
     process.send_signal(signal.SIGINT)   # sent to egpu alone: it passes it on
     output = process.communicate(timeout=30)[1].decode()
-    check("launches" in output, output)
+    check("launches" in output and "nothing dropped" in output and "at least" not in output, output)
+    equal(process.returncode, 0, "exit code of a program that ends well at Ctrl-C, " + output)
+
+
+@case("Ctrl-C of a program that dies of it")
+def interrupt_kills():
+    process = subprocess.Popen([EGPU, "run", "-p", "bandwidth", "--", "sleep", "20"], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: child_of_or_none(process), "the application")
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=30)[1].decode()
     equal(process.returncode, 130, "exit code, " + output)
 
 

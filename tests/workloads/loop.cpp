@@ -2,6 +2,7 @@
 // loop: a short kernel launched again and again, for as long as wanted.
 #include <array>
 #include <chrono>
+#include <csignal>
 
 #include "driver_api.hpp"
 #include "ptx.hpp"
@@ -12,6 +13,12 @@ namespace workload {
 namespace {
 
 constexpr const char* kKernel = "_Z9loop_stepPjj";
+
+/// Ctrl-C ends a run by time as its end would: with the result checked.
+volatile std::sig_atomic_t interrupted = 0;
+void on_interrupt(int) {
+    interrupted = 1;
+}
 
 std::uint64_t run(const Options& options) {
     using Clock = std::chrono::steady_clock;
@@ -25,7 +32,9 @@ std::uint64_t run(const Options& options) {
     const Clock::time_point end =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
     std::uint64_t launches = 0;
-    while (options.seconds > 0 ? Clock::now() < end : launches < options.launches) {
+    if (options.seconds > 0)
+        std::signal(SIGINT, on_interrupt);
+    while (options.seconds > 0 ? interrupted == 0 && Clock::now() < end : launches < options.launches) {
         launch(function, blocks_for(options.elements, options.block), static_cast<unsigned>(options.block), parameters);
         synchronize();
         ++launches;

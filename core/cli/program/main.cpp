@@ -22,12 +22,15 @@ int print_help(CLI::App& app, const std::string& topic, bool all) {
     if (all)
         for (auto* command : app.get_subcommands([](CLI::App* each) { return each->get_group().empty(); }))
             command->group("Tools for developers of egpu");
-    CLI::App* command = topic.empty() ? &app : app.get_subcommand_no_throw(topic);
+    const auto named = app.get_subcommands([&](CLI::App* each) { return each->get_name() == topic; });
+    CLI::App* command = topic.empty() ? &app : named.empty() ? nullptr : named.front();
     if (command == nullptr) {
         fmt::print(stderr, "egpu: no command is named '{}'\nSee: egpu help\n", topic);
         return kUsage;
     }
-    fmt::print("{}", command->help());
+    // Not App::help(): that of the whole program would hand over to the command that was chosen, which is `help`.
+    const std::string name = command == &app ? "egpu" : "egpu " + topic;
+    fmt::print("{}", app.get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal));
     return kYes;
 }
 
@@ -36,9 +39,15 @@ int run_command_line(int argc, char** argv) {
     app.set_version_flag("--version", version_text());
     app.require_subcommand(1);
     app.set_help_flag("-h,--help", "Print this help");
-    app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-        return fmt::format("egpu: {}\nSee: {} --help\n", error.what(),
-                           failed->get_parent() != nullptr ? "egpu " + failed->get_name() : std::string("egpu"));
+    app.failure_message([](const CLI::App* root, const CLI::Error& error) {
+        const auto chosen = root->get_subcommands();
+        const std::string command = chosen.empty() ? "egpu" : "egpu " + chosen.front()->get_name();
+        const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) &&
+                           (command == "egpu run" || command == "egpu kernels");
+        return fmt::format(
+            "egpu: {}\n{}See: {} --help\n", error.what(),
+            extra ? "hint: the program stands behind --, as in: " + command + " -p bandwidth -- ./program\n" : "",
+            command);
     });
     int exit_code = kYes;
     // What stands behind the first "--" is a program with its own options: not ours to read.

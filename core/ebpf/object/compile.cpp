@@ -187,8 +187,16 @@ Diagnostic compile_error(const std::string& path, const Outcome& outcome) {
     auto diagnostic = error("EGPU-B061", fmt::format("clang can't compile {}", path));
     diagnostic.where.file = path;
     take_first_error(outcome.output, diagnostic);
-    if (outcome.output.find("bpf/bpf_helpers.h") != std::string::npos)
+    if (outcome.output.find("'bpf/bpf_helpers.h' file not found") != std::string::npos)
         diagnostic.hints.push_back("bpf/bpf_helpers.h comes with libbpf: apt install libbpf-dev");
+    if (outcome.output.find("unknown type name 'egpu_") != std::string::npos ||
+        outcome.output.find("'SEC' is invalid") != std::string::npos ||
+        outcome.output.find("implicit declaration of function 'SEC'") != std::string::npos ||
+        outcome.output.find("unknown type name '__uint'") != std::string::npos ||
+        outcome.output.find("incomplete definition of type 'struct egpu_") != std::string::npos ||
+        outcome.output.find("type specifier missing") != std::string::npos ||
+        outcome.output.find("type name requires a specifier") != std::string::npos)
+        diagnostic.hints.push_back("a program begins with #include <egpu/bpf/egpu.bpf.h>");
     if (outcome.output.find("unable to create target") != std::string::npos)
         diagnostic.hints.push_back("this clang can't make eBPF: set EGPU_CLANG to one that can");
     diagnostic.detail = outcome.output;

@@ -77,8 +77,8 @@ void add_labels(const SessionView& view, const Row& row, ordered_json& metric) {
     if (row.site_id != 0) {
         const Site* site = view.catalogue.site(row.site_id);
         metric["site"] = row.site_id;
-        metric["line"] =
-            site->file.empty() ? ordered_json(nullptr) : ordered_json(fmt::format("{}:{}", site->file, site->line));
+        metric["line"] = text_or_null(site->place());
+        metric["file"] = text_or_null(site->file);
         metric["opcode"] = site->opcode;
     }
     for (const auto& cell : row.key) {
@@ -98,6 +98,7 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
                                           : cell.field->name;
             ordered_json metric;
             metric["name"] = probe + "." + field;
+            metric["map"] = data.map->definition.name;
             if (!cell.field->histogram.empty())
                 metric["histogram"] = cell.field->histogram;
             const bool simulated_cycles = view.simulated && cell.field->role == ebpf::Role::cycles;

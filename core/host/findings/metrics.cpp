@@ -52,16 +52,31 @@ void complete_traffic(std::map<std::uint32_t, KernelMetrics>& metrics, const Ses
     }
 }
 
+bool has_field(const ebpf::TypeShape& shape, std::string_view name) {
+    return std::any_of(shape.fields.begin(), shape.fields.end(), [&](const auto& field) { return field.name == name; });
+}
+
+bool has_role(const ebpf::TypeShape& shape, ebpf::Role role) {
+    return std::any_of(shape.fields.begin(), shape.fields.end(), [&](const auto& field) { return field.role == role; });
+}
+
 bool has_traffic_fields(const MapData& data) {
     const auto& definition = data.map->definition;
-    const auto has = [](const ebpf::TypeShape& shape, std::string_view name) {
-        return std::any_of(shape.fields.begin(), shape.fields.end(),
-                           [&](const auto& field) { return field.name == name; });
-    };
-    return has(definition.value, "requested_bytes") && has(definition.key, "space") && has(definition.key, "access");
+    return has_field(definition.value, "requested_bytes") && has_field(definition.key, "space") &&
+           has_field(definition.key, "access") && has_role(definition.key, ebpf::Role::kernel_id);
+}
+
+bool has_sector_fields(const MapData& data) {
+    const auto& definition = data.map->definition;
+    return has_field(definition.value, "requests") && has_field(definition.value, "sectors") &&
+           has_role(definition.key, ebpf::Role::site_id);
 }
 
 }  // namespace
+
+bool feeds_metrics(const MapData& data) {
+    return has_traffic_fields(data) || has_sector_fields(data);
+}
 
 std::vector<SiteMetrics> site_metrics(const SessionView& view) {
     std::vector<SiteMetrics> sites;

@@ -32,4 +32,7 @@ struct SiteMetrics {
 std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view);
 std::vector<SiteMetrics> site_metrics(const SessionView& view);
 
+/// True where a map's figures are in these, so that a table of kernels shows them.
+bool feeds_metrics(const MapData& data);
+
 }  // namespace egpu::host

@@ -30,14 +30,65 @@ std::string bare_name(const std::string& path) {
     return name;
 }
 
-/// Debug information names files absolutely; people know them from where they stand.
-void shorten_file_names(ebpf::Object& object) {
+/// Notes of the verifier on what no site can make possible: safe programs that this version can't translate.
+std::vector<Diagnostic> refused_everywhere(const ebpf::Verification& verification) {
+    std::vector<Diagnostic> refusals;
+    for (const auto& note : verification.notes)
+        if (note.code == "EGPU-V050" || note.code == "EGPU-V051" || note.code == "EGPU-V055") {
+            refusals.push_back(note);
+            refusals.back().severity = Severity::error;
+        }
+    return refusals;
+}
+
+std::string shortened(const std::string& file) {
     std::error_code failed;
     const std::string here = fs::current_path(failed).string() + "/";
+    return !failed && file.starts_with(here) ? file.substr(here.size()) : file;
+}
+
+/// Line information begins at a function's first statement; what is wrong with its section stands above, at SEC(...).
+void point_at_section(Diagnostic& problem) {
+    const auto text = problem.where.line != 0 ? read_text(problem.where.file, std::size_t{1} << 20)
+                                              : Result<std::string>(Diagnostic{});
+    if (!text)
+        return;
+    std::vector<std::string_view> lines;
+    for (std::string_view rest = *text; !rest.empty() && lines.size() < problem.where.line;) {
+        const auto end = rest.find('\n');
+        lines.push_back(rest.substr(0, end));
+        rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    for (std::size_t i = lines.size(); i-- > 0;) {
+        const auto at = lines[i].find("SEC(\"gpu");
+        if (at == std::string_view::npos)
+            continue;
+        const auto line = static_cast<std::uint32_t>(i + 1);
+        const auto column = static_cast<std::uint32_t>(at + 1);
+        const auto close = lines[i].find(')', at);
+        const auto length = static_cast<std::uint32_t>(close == std::string_view::npos ? 3 : close + 1 - at);
+        problem.where.line = line;
+        problem.where.column = column;
+        problem.quoted = {{line, std::string(lines[i]), column, length}};
+        return;
+    }
+}
+
+/// An error of the object reader as a person wants it.
+std::vector<Diagnostic> improved(std::vector<Diagnostic> problems) {
+    for (auto& problem : problems) {
+        if (problem.code >= "EGPU-B010" && problem.code <= "EGPU-B015")
+            point_at_section(problem);
+        problem.where.file = shortened(problem.where.file);
+    }
+    return problems;
+}
+
+/// Debug information names files absolutely; people know them from where they stand.
+void shorten_file_names(ebpf::Object& object) {
     for (auto& program : object.programs)
         for (auto& line : program.lines)
-            if (!failed && line.file.starts_with(here))
-                line.file.erase(0, here.size());
+            line.file = shortened(line.file);
 }
 
 Diagnostic unknown_kind(const std::string& what) {
@@ -101,7 +152,7 @@ Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what)
         return bytes.errors();
     auto object = ebpf::read_object(*bytes, *path);
     if (!object)
-        return object.errors();
+        return improved(object.errors());
     shorten_file_names(*object);
     return std::shared_ptr<const ebpf::Object>(std::make_shared<ebpf::Object>(std::move(*object)));
 }
@@ -118,10 +169,12 @@ Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOpti
         CheckedProgram checked;
         checked.index = i;
         auto verification = ebpf::verify(*probe.object, probe.object->programs[i], options);
-        if (verification)
-            checked.verification = std::move(*verification);
-        else
+        if (!verification)
             checked.refusal = verification.errors();
+        else if (auto refusals = refused_everywhere(*verification); !refusals.empty())
+            checked.refusal = std::move(refusals);
+        else
+            checked.verification = std::move(*verification);
         probe.programs.push_back(std::move(checked));
     }
     if (probe.programs.empty())

@@ -130,7 +130,17 @@ std::string site_text(const Catalogue& catalogue, const Site& site) {
     const std::string name = kernel != nullptr ? kernel->name : "?";
     if (site.file.empty())
         return fmt::format("{} #{} {}", name, site.id, site.opcode);
-    return fmt::format("{} {}", name, site.place());
+    return fmt::format("{} {} {}", name, site.place(), site.opcode);
+}
+
+std::string column_name(const ebpf::TypeField& field) {
+    if (!field.name.empty())
+        return field.name;
+    return field.role == ebpf::Role::kernel_id ? "kernel" : field.role == ebpf::Role::site_id ? "site" : "key";
+}
+
+std::string column_name(const Map& map, const ebpf::TypeField& field) {
+    return field.name.empty() || !field.histogram.empty() ? map.definition.name : field.name;
 }
 
 }  // namespace egpu::host

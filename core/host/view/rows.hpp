@@ -48,7 +48,12 @@ struct Row {
 /// All rows in the order of their keys' first use. Rows of an array that are all zero are left out unless `all`.
 std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool all = false);
 
-/// "gather_strided gather.cu:14", or "gather_strided #3" without line information.
+/// What a key's column is called: the field's name, or what a bare scalar means.
+std::string column_name(const ebpf::TypeField& key_field);
+/// What a value's column is called: the field's name; of a bare scalar or a histogram the map's.
+std::string column_name(const Map& map, const ebpf::TypeField& value_field);
+
+/// "gather_strided gather.cu:14 ld.global.f32", or "gather_strided #3" without line information.
 std::string site_text(const Catalogue& catalogue, const Site& site);
 
 }  // namespace egpu::host

@@ -68,12 +68,22 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
         field = field_at(scene.context, static_cast<std::uint32_t>(span.first), access.bytes);
     if (field == nullptr)
         return no_such_field(scene, span, access.bytes);
+    if (scene.program.point.granularity == Granularity::thread &&
+        (field->name == "bytes" || field->name == "sectors")) {
+        refusal.code = "EGPU-V012";
+        refusal.message =
+            fmt::format("'{}' is of a warp's whole access; this program runs for each thread", field->name);
+        refusal.why = "a thread knows its own access only: 32 threads that add it would not give the warp's";
+        refusal.fix = fmt::format("SEC(\"gpu.warp/...\") runs once a warp{}",
+                                  field->name == "bytes" ? "; or read bytes_per_lane and add it for each thread" : "");
+        return refusal;
+    }
     const Event event = scene.program.point.event;
     if (field->return_events_only && event != Event::load_return && event != Event::atomic_return) {
         refusal.code = "EGPU-V012";
         refusal.message = fmt::format("'{}' is not known yet at gpu/{}", field->name, to_name(event));
         refusal.why = "it ends when the value is there";
-        refusal.fix = "use gpu/load_return or gpu/atomic_return";
+        refusal.fix = "use gpu/load_return";
         return refusal;
     }
     return std::nullopt;

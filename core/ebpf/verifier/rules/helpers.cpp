@@ -55,7 +55,7 @@ Verdict check_event(const Scene& scene, const Helper& called) {
     refusal.code = "EGPU-V019";
     refusal.message = fmt::format("there is no value at gpu/{}", to_name(event));
     refusal.why = "a stored value is known at gpu/store, a loaded one when it has arrived";
-    refusal.fix = "run the program at gpu/store, gpu/load_return or gpu/atomic_return";
+    refusal.fix = "run the program at gpu/store or gpu/load_return";
     return refusal;
 }
 

@@ -25,8 +25,8 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_HASH = 5,	/* on a GPU: one copy per SM */
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,	/* on a GPU: one copy per SM */
-	BPF_MAP_TYPE_LRU_HASH = 9,
-	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_LRU_HASH = 9,	/* not in 0.1: refused */
+	BPF_MAP_TYPE_RINGBUF = 27,	/* not in 0.1: refused */
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 #endif
@@ -89,7 +89,7 @@ struct egpu_kernel_ctx {		/* kernel_entry, kernel_exit, barrier, branch, basic_b
 	EGPU_COMMON_FIELDS;
 } EGPU_CTX;
 
-struct egpu_mem_ctx {			/* load, store, atomic, mem, async_copy, load_return, atomic_return */
+struct egpu_mem_ctx {			/* load, store, atomic, mem, load_return (0.1); async_copy, atomic_return */
 	EGPU_COMMON_FIELDS;
 	enum egpu_space space;		/* site; a generic address is resolved when read */
 	enum egpu_access access;	/* site */
@@ -103,7 +103,7 @@ struct egpu_mem_ctx {			/* load, store, atomic, mem, async_copy, load_return, at
 #define EGPU_OPTION(type, name, value, help) \
 	const volatile type name __attribute__((btf_decl_tag("egpu.help:" help))) = value
 
-/* ---- helpers: made from core/ebpf/helpers, as man egpu-bpf-helpers(7) is --------- */
+/* ---- helpers: made from core/ebpf/helpers; README.md beside this file --------- */
 
 /* SM clock, cycles. */
 static __u64 (*const egpu_clock)(void) = (void *)0x10001;
