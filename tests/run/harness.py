@@ -74,8 +74,9 @@ def observed(command, probes=("bandwidth",), options=(), **more):
         return done, content
 
 
-def segments():
-    return sorted(name for name in os.listdir("/dev/shm") if name.startswith(f"egpu-{os.getuid()}-"))
+def segments(pids):
+    """Segments that egpu processes with these pids left; other sessions of this user may come and go."""
+    return sorted(name for name in os.listdir("/dev/shm") if name in {f"egpu-{os.getuid()}-{pid}" for pid in pids})
 
 
 def wait_for(condition, what, seconds=20):

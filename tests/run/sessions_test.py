@@ -90,7 +90,6 @@ def so_far():
 
 @case("egpu killed: the application ends with its right result, nothing is left")
 def egpu_killed():
-    before = segments()
     process = subprocess.Popen([EGPU, "run", "-p", "bandwidth", "--", "sh", "-c",
                                 f"{WORKLOAD} loop --seconds 3; echo code $?"],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -99,26 +98,26 @@ def egpu_killed():
     output = process.stdout.read().decode()   # until the application closes it
     check("result ok" in output and "code 0" in output, output)
     process.wait(timeout=10)
-    wait_for(lambda: segments() == before, "the segment to be removed by the agent", 10)
+    wait_for(lambda: not segments([process.pid]), "the segment to be removed by the agent", 10)
 
 
 @case("application killed: reported, nothing is left")
 def application_killed():
-    before = segments()
     process = start_loop()
     os.kill(child_of(process), signal.SIGKILL)
     output = process.communicate(timeout=30)[1].decode()
     equal(process.returncode, 128 + 9, "exit code")
     check("ended by signal 9" in output and "at least" in output, output)
-    equal(segments(), before, "segments")
+    equal(segments([process.pid]), [], "segments")
 
 
 @case("kill -9 of each party, many times")
 def many_kills():
-    before = segments()
+    pids = []
     for attempt in range(12):
         process = subprocess.Popen([EGPU, "run", "-q", "-p", "bandwidth", "--", WORKLOAD, "loop", "--seconds", "2"],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        pids.append(process.pid)
         time.sleep(0.02 * attempt)
         if attempt % 2 == 0:
             process.kill()
@@ -131,7 +130,7 @@ def many_kills():
         process.wait(timeout=30)
     # A segment whose egpu died before the agent came is removed by the next egpu.
     observed([WORKLOAD, "vecadd", "--elements", "1024"])
-    wait_for(lambda: segments() == before, f"no segment left, but {segments()}", 10)
+    wait_for(lambda: not segments(pids), "no segment left", 10)
 
 
 @case("a small /dev/shm is an error with a hint")
@@ -140,7 +139,7 @@ def small_shared_memory():
         raise Skip("needs root and unshare(1) to mount a small /dev/shm")
     script = f"mount -t tmpfs -o size=16m tmpfs /dev/shm && exec {EGPU} run -p bandwidth -p coalescing -- {WORKLOAD} vecadd --elements 1024"
     done = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, timeout=60)
-    if b"Operation not permitted" in done.stderr or b"permission denied" in done.stderr.lower():
+    if b"unshare:" in done.stderr or b"mount:" in done.stderr:
         raise Skip("mounting is not permitted here")
     equal(done.returncode, 125, "exit code, " + done.stderr.decode())
     check(b"/dev/shm" in done.stderr and b"hint:" in done.stderr, done.stderr.decode())
