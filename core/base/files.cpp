@@ -64,32 +64,48 @@ Result<std::string> read_text(const std::string& path, std::size_t limit) {
     return read_whole<std::string>(path, limit);
 }
 
-Status write_file(const std::string& path, std::string_view content) {
-    const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return file_error(path, "write");
+namespace {
+
+/// Writes all of `content` and closes; false with errno set where something failed.
+bool write_and_close(int fd, std::string_view content) {
     std::size_t done = 0;
     while (done < content.size()) {
         const ssize_t put = ::write(fd, content.data() + done, content.size() - done);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0) {
-            auto failed = file_error(path, "write");
+            const int code = put == 0 ? ENOSPC : errno;
             ::close(fd);
-            ::unlink(temporary.c_str());
-            return failed;
+            errno = code;
+            return false;
         }
         done += static_cast<std::size_t>(put);
     }
-    if (::fsync(fd) != 0 && errno != EINVAL) {
-        auto failed = file_error(path, "write");
-        ::close(fd);
-        ::unlink(temporary.c_str());
-        return failed;
+    return ::close(fd) == 0;
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view content) {
+    // What a name leads to is kept: a link is followed, a device or a pipe is written to, a file keeps its mode.
+    std::error_code ignored;
+    const auto target =
+        std::filesystem::is_symlink(path, ignored) ? std::filesystem::weakly_canonical(path, ignored).string() : path;
+    struct stat info {};
+    const bool exists = ::stat(target.c_str(), &info) == 0;
+    if (exists && !S_ISREG(info.st_mode)) {
+        const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || !write_and_close(fd, content))
+            return file_error(path, "write");
+        return ok();
     }
-    ::close(fd);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string temporary = fmt::format("{}.{}.tmp", target, ::getpid());
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return file_error(path, "write");
+    if (exists)
+        ::fchmod(fd, info.st_mode & 07777);
+    if (!write_and_close(fd, content) || ::rename(temporary.c_str(), target.c_str()) != 0) {
         auto failed = file_error(path, "write");
         ::unlink(temporary.c_str());
         return failed;

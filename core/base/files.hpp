@@ -16,7 +16,8 @@ namespace egpu {
 Result<std::vector<std::byte>> read_file(const std::string& path, std::size_t limit = std::size_t{1} << 31);
 Result<std::string> read_text(const std::string& path, std::size_t limit = std::size_t{1} << 31);
 
-/// Writes a file whole or not at all: to a temporary name beside it, flushed, then renamed.
+/// Writes a file whole or not at all: to a temporary name beside it, then renamed. Links are followed, what is no
+/// regular file (a device, a pipe) is written in place, an existing file keeps its mode.
 Status write_file(const std::string& path, std::string_view content);
 
 /// The folder that egpu was installed to, found from the running program or library; survives moving the prefix.

@@ -41,21 +41,20 @@ void check_program(const host::LoadedProbe& probe, const host::CheckedProgram& c
 
 int check_files(const CheckOptions& options) {
     Tally tally;
-    bool unreadable = false;
     for (const auto& file : options.files) {
         ebpf::VerifierOptions verifier;
         verifier.keep_walk = options.verbose;
         const auto probe = host::load_probe(file, verifier);
         if (!probe) {
             print_errors(probe.errors());
-            unreadable = true;
+            ++tally.refused;
             continue;
         }
         for (const auto& checked : probe->programs)
             check_program(*probe, checked, options, tally);
     }
     fmt::print("{} accepted, {} refused\n", tally.accepted, tally.refused);
-    return unreadable || tally.refused != 0 ? kNo : kYes;
+    return tally.refused != 0 ? kNo : kYes;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/names.hpp"
 #include "base/units.hpp"
@@ -146,7 +147,9 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         const auto& kernel = view.catalogue.kernels[index];
         const auto found = metrics.find(kernel.id);
         const host::KernelMetrics m = found != metrics.end() ? found->second : host::KernelMetrics{};
-        const auto bytes = [](std::uint64_t value) { return format_bytes(static_cast<double>(value)); };
+        const auto bytes = [&m](std::uint64_t value) {
+            return (m.at_least ? "\u2265 " : "") + format_bytes(static_cast<double>(value));
+        };
         std::vector<std::string> cells = {kernel.name, format_count(view.counts[index].launches), "n/a"};
         if (has_traffic) {
             cells.push_back(or_na(m.read_bytes, bytes));
@@ -169,10 +172,10 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
 void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
     constexpr std::size_t kMostRows = 8;
     const bool several = std::count_if(view.maps.begin(), view.maps.end(),
-                                       [](const auto& data) { return !host::feeds_metrics(data); }) > 1;
+                                       [&](const auto& data) { return !host::feeds_metrics(view, data); }) > 1;
     for (const auto& data : view.maps) {
         const auto rows = host::read_rows(data, view.catalogue);
-        if (rows.empty() || host::feeds_metrics(data))
+        if (rows.empty() || host::feeds_metrics(view, data))
             continue;
         TextTable table;
         for (const auto& cell : rows[0].key)
@@ -223,6 +226,13 @@ std::string value_text(const host::ValueCell& cell, bool simulated) {
     if (cell.elements.size() == 1)
         return cell.field->is_signed ? std::to_string(static_cast<std::int64_t>(cell.elements[0]))
                                      : format_count(cell.elements[0]);
+    if (cell.field->histogram.empty()) {
+        constexpr std::size_t kMostElements = 8;
+        const auto shown = std::min(cell.elements.size(), kMostElements);
+        const std::vector<std::uint64_t> first(cell.elements.begin(),
+                                               cell.elements.begin() + static_cast<std::ptrdiff_t>(shown));
+        return fmt::format("[{}{}]", fmt::join(first, " "), shown < cell.elements.size() ? " ..." : "");
+    }
     // A log2 histogram: its total and where the middle of it lies.
     std::uint64_t total = 0;
     for (const auto count : cell.elements)

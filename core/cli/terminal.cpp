@@ -7,7 +7,17 @@
 
 namespace egpu::cli {
 
-void say(std::string_view text) {
+std::string printable(std::string_view text) {
+    std::string out(text);
+    for (auto& c : out)
+        if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            c = '?';
+    return out;
+}
+
+void say(std::string_view raw) {
+    const std::string clean = printable(raw);
+    std::string_view text = clean;
     std::string out;
     while (!text.empty()) {
         const auto end = text.find('\n');
@@ -44,6 +54,8 @@ void TextTable::column(std::string header, Align align) {
 
 void TextTable::row(std::vector<std::string> cells) {
     cells.resize(headers_.size());
+    for (auto& cell : cells)
+        cell = printable(cell);
     rows_.push_back(std::move(cells));
 }
 

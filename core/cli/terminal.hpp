@@ -13,6 +13,9 @@ namespace egpu::cli {
 /// Exit codes of every command but `run` (TARGETS E6.0).
 enum ExitCode { kYes = 0, kNo = 1, kUsage = 2, kEnvironment = 3, kBug = 70 };
 
+/// Text without control characters but line ends and tabs: names come from other people's binaries.
+std::string printable(std::string_view text);
+
 /// Writes each line of `text` to stderr behind "egpu: "; one write(2) a call, so that lines of the application
 /// aren't cut.
 void say(std::string_view text);

@@ -82,6 +82,10 @@ std::string spaces_text(const std::string& section) {
 
 Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
     const std::string name = probe.probe + "/" + probe.program;
+    if (view.launches() == 0 && view.unknown_launches != 0 && view.unanswered_images != 0)
+        return warning("EGPU-A008",
+                       fmt::format("probe {} ran nowhere: the instrumented copies were not ready in time", name),
+                       "--wait \"10 s\" lets a module load wait longer for them");
     if (view.launches() == 0 && view.unknown_launches != 0)
         return warning(
             "EGPU-A007",
@@ -96,17 +100,24 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'", name, pattern),
                        (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view));
     }
-    const bool reachable =
-        std::any_of(view.catalogue.kernels.begin(), view.catalogue.kernels.end(), [](const auto& kernel) {
-            return kernel.state == KernelState::instrumented || kernel.state == KernelState::not_matched;
-        });
-    if (!reachable) {
-        const auto& first = view.catalogue.kernels.front();
+    const std::string own = section_pattern(probe.section);
+    const host::Kernel* lost = nullptr;
+    bool reachable = false;
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
+        const auto& kernel = view.catalogue.kernels[i];
+        if (view.counts[i].launches == 0 || !selection.takes(kernel.mangled) ||
+            (!own.empty() && !kernel_name_matches(own, kernel.mangled)))
+            continue;
+        if (kernel.state == KernelState::instrumented || kernel.state == KernelState::not_matched)
+            reachable = true;
+        else if (lost == nullptr)
+            lost = &kernel;
+    }
+    if (!reachable && lost != nullptr)
         return warning("EGPU-A005",
                        fmt::format("probe {} ran nowhere: no launched kernel can be instrumented ({}: {})", name,
-                                   first.name, first.reason),
+                                   lost->name, lost->reason),
                        "egpu kernels -- PROGRAM lists every kernel with its reason");
-    }
     return warning(
         "EGPU-A006",
         fmt::format("probe {} ran nowhere: no launched kernel has a place for {}", name, spaces_text(probe.section)),
@@ -162,6 +173,13 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                                       format_duration_ns(static_cast<double>(*view.last_drain_age_ns)))
                         : std::string("no totals: the application ended before the maps were copied once")));
     add_missed_launches(view, warnings);
+    if (view.unanswered_images != 0)
+        warnings.push_back(
+            warning("EGPU-A009",
+                    fmt::format("{} module loads went on before their instrumented copies were ready: their "
+                                "kernels ran as originals",
+                                view.unanswered_images),
+                    "--wait \"10 s\" lets a load wait longer"));
     if (view.unknown_launches != 0)
         warnings.push_back(
             warning("EGPU-A023",

@@ -92,6 +92,8 @@ void add_labels(const SessionView& view, const Row& row, ordered_json& metric) {
 void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& metrics) {
     const std::string probe = data.map->name.substr(0, data.map->name.find('/'));
     for (const auto& row : read_rows(data, view.catalogue)) {
+        // Rows of a kernel that never ran instrumented hold nothing: unknown, not 0.
+        const bool counted = row.kernel_id == 0 || view.counts[row.kernel_id - 1].instrumented != 0;
         for (const auto& cell : row.values) {
             const std::string field = cell.field->name.empty() || !cell.field->histogram.empty()
                                           ? data.map->definition.name
@@ -104,7 +106,9 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
             const bool simulated_cycles = view.simulated && cell.field->role == ebpf::Role::cycles;
             metric["unit"] = simulated_cycles ? "simulated cycles" : unit_of(cell.field->role);
             add_labels(view, row, metric);
-            if (cell.elements.size() == 1)
+            if (!counted)
+                metric["value"] = nullptr;
+            else if (cell.elements.size() == 1)
                 metric["value"] = cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
                                                         : ordered_json(cell.elements[0]);
             else

@@ -22,33 +22,48 @@ void add(std::optional<std::uint64_t>& sum, std::uint64_t value) {
     sum = sum.value_or(0) + value;
 }
 
-/// requested_bytes of one map keyed by kernel, space and access. False where the map has other keys.
-bool add_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
-    bool found = false;
+/// True where a program of the map's probe runs at all global loads (stores): what it didn't count is then 0.
+bool covers(const SessionView& view, const MapData& data, ebpf::Event event) {
+    const std::string probe = data.map->name.substr(0, data.map->name.find('/'));
+    for (const auto& each : view.catalogue.probes) {
+        const auto point =
+            each.probe == probe ? ebpf::parse_section(each.section) : Result<ebpf::InjectionPoint>(Diagnostic{});
+        if (point && each.state == ProbeState::attached && point->kernel_pattern.empty() &&
+            (point->event == ebpf::Event::mem || point->event == event) &&
+            (!point->space || *point->space == ebpf::Space::global))
+            return true;
+    }
+    return false;
+}
+
+/// requested_bytes of one map keyed by kernel, space and access.
+void add_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
     for (const auto& row : read_rows(data, view.catalogue)) {
         const auto bytes = row.value_named("requested_bytes");
         const KeyCell* access = row.key_named("access");
-        if (!bytes || access == nullptr || row.key_named("space") == nullptr || row.kernel_id == 0)
+        if (!bytes || access == nullptr || !is_global(row) || row.kernel_id == 0)
             continue;
-        found = true;
         auto& kernel = metrics[row.kernel_id];
-        const bool counts = is_global(row);
         if (access->text != "store")
-            add(kernel.read_bytes, counts ? *bytes : 0);
+            add(kernel.read_bytes, *bytes);
         if (access->text != "load")
-            add(kernel.written_bytes, counts ? *bytes : 0);
+            add(kernel.written_bytes, *bytes);
     }
-    return found;
 }
 
-void complete_traffic(std::map<std::uint32_t, KernelMetrics>& metrics, const SessionView& view) {
-    // A kernel that was counted and made no access of one kind has 0 of it, not "n/a".
+/// A kernel that was counted whole and made no access of one kind has 0 of it, not "n/a"; anything else stays unknown.
+void complete_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
+    const bool whole = view.drained && data.refused_keys == 0;
+    const bool loads = covers(view, data, ebpf::Event::load), stores = covers(view, data, ebpf::Event::store);
     for (const auto& kernel : view.catalogue.kernels) {
         if (kernel.state != KernelState::instrumented)
             continue;
         auto& entry = metrics[kernel.id];
-        entry.read_bytes = entry.read_bytes.value_or(0);
-        entry.written_bytes = entry.written_bytes.value_or(0);
+        if (whole && loads)
+            entry.read_bytes = entry.read_bytes.value_or(0);
+        if (whole && stores)
+            entry.written_bytes = entry.written_bytes.value_or(0);
+        entry.at_least = !whole;
     }
 }
 
@@ -74,8 +89,10 @@ bool has_sector_fields(const MapData& data) {
 
 }  // namespace
 
-bool feeds_metrics(const MapData& data) {
-    return has_traffic_fields(data) || has_sector_fields(data);
+bool feeds_metrics(const SessionView& view, const MapData& data) {
+    const bool traffic =
+        has_traffic_fields(data) && (covers(view, data, ebpf::Event::load) || covers(view, data, ebpf::Event::store));
+    return traffic || has_sector_fields(data);
 }
 
 std::vector<SiteMetrics> site_metrics(const SessionView& view) {
@@ -97,9 +114,9 @@ std::vector<SiteMetrics> site_metrics(const SessionView& view) {
 std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
     std::map<std::uint32_t, KernelMetrics> metrics;
     for (const auto& data : view.maps) {
-        if (has_traffic_fields(data) && data.age_ns) {
+        if (has_traffic_fields(data) && feeds_metrics(view, data) && data.age_ns) {
             add_traffic(data, view, metrics);
-            complete_traffic(metrics, view);
+            complete_traffic(data, view, metrics);
             break;
         }
     }

@@ -16,6 +16,7 @@ namespace egpu::host {
 struct KernelMetrics {
     std::optional<std::uint64_t> read_bytes;     ///< requested_bytes of global loads and atomics
     std::optional<std::uint64_t> written_bytes;  ///< requested_bytes of global stores and atomics
+    bool at_least = false;                       ///< the bytes may be more: a full map, or no final copy
     std::optional<double> sectors_per_load;      ///< sectors / requests of global loads
     std::optional<double> sector_use;            ///< requested bytes / (32 x sectors) of global loads, at most 1
 };
@@ -33,6 +34,6 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view);
 std::vector<SiteMetrics> site_metrics(const SessionView& view);
 
 /// True where a map's figures are in these, so that a table of kernels shows them.
-bool feeds_metrics(const MapData& data);
+bool feeds_metrics(const SessionView& view, const MapData& data);
 
 }  // namespace egpu::host

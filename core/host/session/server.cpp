@@ -66,6 +66,13 @@ void Server::run() {
         const auto state = receiver_.receive(&message, {.timeout_ms = stopping_ ? 0 : kIdleMs});
         if (state == segment::ChannelState::broken)
             return give_up("the agent's channel is damaged");
+        if (state == segment::ChannelState::timed_out && changed_) {
+            // The catalogue is written when the agent pauses, not after each of its results: it grows with them.
+            const std::lock_guard lock(pipeline_mutex_);
+            publish();
+            changed_ = false;
+            continue;
+        }
         if (state == segment::ChannelState::timed_out) {
             if (stopping_)
                 return;
@@ -166,7 +173,7 @@ void Server::handle_copy_result(const egpu_message& message) {
         if (!device_.simulated)
             pipeline_.copy_loaded(body.kernel_id, body.original_registers, body.registers);
     }
-    publish();
+    changed_ = true;
 }
 
 bool Server::send_kernels(std::uint32_t request, const ImageAnswer& answer) {

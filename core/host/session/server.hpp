@@ -53,6 +53,7 @@ private:
     Device device_;
     bool device_known_ = false;
     std::vector<std::uint32_t> published_keys_;  ///< by map
+    bool changed_ = false;                       ///< since the catalogue was published; the server's thread only
     std::atomic<bool> stopping_{false};
     std::atomic<bool> broken_{false};
     std::thread thread_;

@@ -124,6 +124,7 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     view.gpu_memory_bytes = std::uint64_t{read_word(header.gpu_memory_kib)} * 1024;
     view.waited_ns = read_word(header.wait_ns_total);
     view.longest_wait_ns = read_word(header.wait_ns_longest);
+    view.unanswered_images = read_word(header.images_unanswered);
     view.unknown_launches = read_word(header.launches_unknown);
     view.drained = read_word(header.end_reason) != EGPU_END_NONE;
     view.last_drain_age_ns = age(read_word(header.last_drain_ns), now);

@@ -19,8 +19,9 @@ std::uint64_t SessionView::instrumented_launches() const {
 
 bool SessionView::complete() const {
     bool whole = drained && unknown_launches == 0 && other_processes == 0;
+    // A kernel that no probe asks for is not missed; any other state than "instrumented" is.
     for (std::size_t i = 0; i < counts.size(); ++i)
-        whole = whole && (catalogue.kernels[i].state != KernelState::instrumented ||
+        whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||
                           counts[i].launches == counts[i].instrumented);
     for (const auto& data : maps)
         whole = whole && data.refused_keys == 0;

@@ -37,8 +37,9 @@ struct SessionView {
     std::uint64_t gpu_memory_bytes = 0;
     std::uint64_t waited_ns = 0;  ///< by application threads, for their copies
     std::uint64_t longest_wait_ns = 0;
-    std::uint64_t unknown_launches = 0;  ///< of functions that belong to no image seen
-    bool drained = false;                ///< the final copy was made: totals are complete
+    std::uint32_t unanswered_images = 0;  ///< loads that went on before their copies were ready
+    std::uint64_t unknown_launches = 0;   ///< of functions that belong to no image seen
+    bool drained = false;                 ///< the final copy was made: totals are complete
     std::optional<std::uint64_t> last_drain_age_ns;
     std::string agent_error;  ///< "" where all is well
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // mov in all its forms, and the conversions of addresses (PTX ISA 9.0, sections 9.7.9.2, 9.7.9.20 to 9.7.9.22).
+#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
@@ -206,7 +207,10 @@ void FunctionDecoder::decode_cvta() {
 }
 
 void FunctionDecoder::decode_is_space() {
-    Parts parts(current_->parts);
+    // A block is a cluster of its own here: shared::cluster is what shared::cta is (PTX ISA, "isspacep").
+    auto names = current_->parts;
+    std::replace(names.begin(), names.end(), std::string_view("shared::cluster"), std::string_view("shared"));
+    Parts parts(names);
     const auto space = take_space(parts);
     if (!space || is_space_handler(*space) == nullptr || !parts.done() || !want(2, 2)) {
         missing(fmt::format("'{}'", current_->opcode));
