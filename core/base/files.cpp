@@ -84,13 +84,20 @@ bool write_and_close(int fd, std::string_view content) {
     return ::close(fd) == 0;
 }
 
+/// The file that a name leads to, also where it doesn't exist yet.
+std::string behind_links(std::filesystem::path path) {
+    constexpr int kMostLinks = 40;  // as Linux' own limit
+    std::error_code failed;
+    for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, failed); ++links)
+        path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+    return path.string();
+}
+
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view content) {
     // What a name leads to is kept: a link is followed, a device or a pipe is written to, a file keeps its mode.
-    std::error_code ignored;
-    const auto target =
-        std::filesystem::is_symlink(path, ignored) ? std::filesystem::weakly_canonical(path, ignored).string() : path;
+    const std::string target = behind_links(path);
     struct stat info {};
     const bool exists = ::stat(target.c_str(), &info) == 0;
     if (exists && !S_ISREG(info.st_mode)) {
