@@ -120,7 +120,7 @@ Scalar Stack::joined(std::int32_t offset, std::int32_t bytes) const {
 
 std::optional<Value> Stack::read(std::int32_t offset, std::int32_t bytes, StackFault& fault) const {
     const std::int32_t end = offset + bytes;
-    bool constant = true;
+    bool constant = bytes <= 8;  // wider ones are regions, not numbers
     std::uint64_t assembled = 0;
     for (const Piece& piece : within(pieces_, offset, end)) {
         if (piece.offset == offset && piece.bytes == bytes)

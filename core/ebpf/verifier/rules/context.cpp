@@ -68,14 +68,11 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
         field = field_at(scene.context, static_cast<std::uint32_t>(span.first), access.bytes);
     if (field == nullptr)
         return no_such_field(scene, span, access.bytes);
-    if (scene.program.point.granularity == Granularity::thread &&
-        (field->name == "bytes" || field->name == "sectors")) {
+    if (scene.program.point.granularity == Granularity::thread && field->name == "sectors") {
         refusal.code = "EGPU-V012";
-        refusal.message =
-            fmt::format("'{}' is of a warp's whole access; this program runs for each thread", field->name);
-        refusal.why = "a thread knows its own access only: 32 threads that add it would not give the warp's";
-        refusal.fix = fmt::format("SEC(\"gpu.warp/...\") runs once a warp{}",
-                                  field->name == "bytes" ? "; or read bytes_per_lane and add it for each thread" : "");
+        refusal.message = "'sectors' is of a warp's whole access; this program runs for each thread";
+        refusal.why = "a thread knows its own access only: 32 threads that add their sectors would not give the warp's";
+        refusal.fix = "SEC(\"gpu.warp/...\") runs once a warp";
         return refusal;
     }
     const Event event = scene.program.point.event;

@@ -95,8 +95,8 @@ struct egpu_mem_ctx {			/* load, store, atomic, mem, load_return (0.1); async_co
 	enum egpu_access access;	/* site */
 	__u32 bytes_per_lane;		/* site; element size x vector width */
 	egpu_address_t address;		/* lane; in a per-warp program: the leader's */
-	__u32 bytes;			/* warp; bytes_per_lane x active_lanes */
-	__u32 sectors;			/* warp; distinct 32-byte sectors (global, local) */
+	__u32 bytes;			/* warp; bytes_per_lane x lanes that fire: all of the warp's, or 1 */
+	__u32 sectors;			/* warp; distinct 32-byte sectors (global, local); gpu.warp only */
 	egpu_cycles_t latency;		/* warp; _return only: from issue to value */
 } EGPU_CTX;
 
