@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "ebpf/interpreter/arithmetic.hpp"
 #include "ebpf/interpreter/machine.hpp"
+#include "ebpf/isa/semantics.hpp"
 
 namespace egpu::ebpf {
 namespace {
@@ -16,30 +16,8 @@ Diagnostic fault(std::string message) {
     return error("EGPU-V090", std::move(message));
 }
 
-std::uint64_t sign_extended(std::int32_t value) {
+std::uint64_t extended(std::int32_t value) {
     return static_cast<std::uint64_t>(std::int64_t{value});
-}
-
-/// Section 5.2: a signed load extends what it loads.
-std::uint64_t sign_extended(std::uint64_t value, std::uint32_t bytes) {
-    const unsigned unused = 64 - 8 * bytes;
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
-}
-
-/// What an atomic operation leaves in memory (section 5.3).
-std::uint64_t combined(std::int32_t operation, std::uint64_t old, std::uint64_t operand) {
-    switch (operation & ~kFetch) {
-        case kAdd:
-            return old + operand;
-        case kOr:
-            return old | operand;
-        case kAnd:
-            return old & operand;
-        case kXor:
-            return old ^ operand;
-        default:
-            return operand;  // exchange
-    }
 }
 
 }  // namespace
@@ -88,7 +66,7 @@ Status Machine::set(std::uint8_t destination, std::uint64_t value) {
 }
 
 Status Machine::step(const Instruction& i) {
-    const auto operand = uses_register(i) ? registers_[i.source] : sign_extended(i.immediate);
+    const auto operand = uses_register(i) ? registers_[i.source] : extended(i.immediate);
     switch (class_of(i)) {
         case kClassAlu:
         case kClassAlu64:
@@ -106,20 +84,20 @@ Status Machine::step(const Instruction& i) {
 }
 
 Status Machine::load(const Instruction& i) {
-    const auto value = memory_.load(registers_[i.source] + sign_extended(i.offset), access_bytes(i));
+    const auto value = memory_.load(registers_[i.source] + extended(i.offset), access_bytes(i));
     if (!value)
         return value.errors();
     return set(i.destination, mode_of(i) == kModeMemSigned ? sign_extended(*value, access_bytes(i)) : *value);
 }
 
 Status Machine::store(const Instruction& i) {
-    const auto value = class_of(i) == kClassSt ? sign_extended(i.immediate) : registers_[i.source];
-    return memory_.store(registers_[i.destination] + sign_extended(i.offset), access_bytes(i), value);
+    const auto value = class_of(i) == kClassSt ? extended(i.immediate) : registers_[i.source];
+    return memory_.store(registers_[i.destination] + extended(i.offset), access_bytes(i), value);
 }
 
 Status Machine::atomic(const Instruction& i) {
     const auto bytes = access_bytes(i);
-    auto place = memory_.atomic(registers_[i.destination] + sign_extended(i.offset), bytes);
+    auto place = memory_.atomic(registers_[i.destination] + extended(i.offset), bytes);
     if (!place)
         return place.errors();
     std::uint64_t old = 0;
@@ -127,7 +105,7 @@ Status Machine::atomic(const Instruction& i) {
     const std::uint64_t mask = bytes == 8 ? UINT64_MAX : UINT32_MAX;
     const bool compares = i.immediate == kCompareExchange;
     if (!compares || old == (registers_[0] & mask)) {
-        const std::uint64_t fresh = combined(i.immediate, old, registers_[i.source]);
+        const std::uint64_t fresh = atomic_result(i.immediate, old, registers_[i.source], bytes);
         std::memcpy(place->data(), &fresh, bytes);
     }
     if (compares)
@@ -154,7 +132,7 @@ Status Machine::jump(const Instruction& i) {
     }
     if (i.opcode == kCall)
         return i.source == kPseudoCall ? enter(i) : call(static_cast<std::uint32_t>(i.immediate));
-    const auto operand = uses_register(i) ? registers_[i.source] : sign_extended(i.immediate);
+    const auto operand = uses_register(i) ? registers_[i.source] : extended(i.immediate);
     if (is_goto(i) || is_taken(i, registers_[i.destination], operand))
         next_ = static_cast<std::size_t>(static_cast<std::int64_t>(next_) + jump_distance(i));
     return ok();

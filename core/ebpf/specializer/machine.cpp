@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic, jumps and the order of a step; memory and helpers are in machine_memory.cpp and machine_calls.cpp.
 #include "ebpf/specializer/machine.hpp"
+#include "ebpf/isa/semantics.hpp"
 
 #include <fmt/format.h>
 
-#include "ebpf/specializer/evaluate.hpp"
 #include "ebpf/specializer/problem.hpp"
 #include "ebpf/specializer/sources.hpp"
 
@@ -132,7 +132,7 @@ void Machine::alu(std::uint32_t at, State& state, InstructionFacts*) {
     if (moves && class_of(i) == kClassAlu64 && i.offset == 0)
         result = b;
     else if (b.is_constant() && (moves || a.is_constant()))
-        result = Value::of(evaluate_alu(i, a.constant, b.constant));
+        result = Value::of(arithmetic_result(i, a.constant, b.constant));
     else if (const auto pointer = moved_pointer(i, a, b))
         result = *pointer;
     else if (const auto number = moves ? std::nullopt : absorbed(i, a, b))
@@ -175,7 +175,7 @@ Flow Machine::jump(std::uint32_t at, State& state, InstructionFacts* facts) cons
     const Value b = operand(at, state);
     std::optional<bool> decided;
     if (a.is_constant() && b.is_constant())
-        decided = evaluate_jump(i, a.constant, b.constant);
+        decided = is_taken(i, a.constant, b.constant);
     else
         decided = decide_pointers(i, a, b);
     if (facts != nullptr) {

@@ -2,7 +2,7 @@
 // Loads, stores and atomics of the abstract machine.
 #include <fmt/format.h>
 
-#include "ebpf/specializer/evaluate.hpp"
+#include "ebpf/isa/semantics.hpp"
 #include "ebpf/specializer/machine.hpp"
 #include "ebpf/specializer/sources.hpp"
 
@@ -163,7 +163,7 @@ void Machine::atomic(std::uint32_t at, State& state, const Value& base, Instruct
         if (i.immediate == kExchange)
             stored = operand;
         else if (i.immediate != kCompareExchange && old.is_constant() && operand.is_constant())
-            stored = Value::of(evaluate_atomic(i.immediate, old.constant, operand.constant, bytes));
+            stored = Value::of(atomic_result(i.immediate, old.constant, operand.constant, bytes));
         else if (i.immediate == kCompareExchange && old.is_constant() && expected.is_constant())
             stored = old.constant == truncated(expected.constant, bytes) ? operand : old;
         state.store(base.map, offset, bytes, stored);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ebpf/specializer/state.hpp"
 
-#include "ebpf/specializer/evaluate.hpp"
+#include "ebpf/isa/semantics.hpp"
 
 namespace egpu::ebpf::specializer {
 namespace {

@@ -2,7 +2,7 @@
 // Constants through registers, stack, context and read-only data.
 #include <gmock/gmock.h>
 
-#include "ebpf/specializer/evaluate.hpp"
+#include "ebpf/isa/semantics.hpp"
 #include "programs.hpp"
 
 namespace egpu::ebpf::testing {

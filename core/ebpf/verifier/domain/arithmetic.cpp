@@ -4,59 +4,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "ebpf/isa/semantics.hpp"
+
 namespace egpu::ebpf {
 namespace {
 
 template <typename Unsigned>
 constexpr unsigned kBits = std::numeric_limits<Unsigned>::digits;
-
-template <typename Unsigned>
-Unsigned divide_signed(Unsigned a, Unsigned b, bool modulo) {
-    using Signed = std::make_signed_t<Unsigned>;
-    if (b == 0)
-        return modulo ? a : 0;
-    if (static_cast<Signed>(b) == -1)  // the least number / -1 is itself (RFC 9669 4.1)
-        return modulo ? 0 : static_cast<Unsigned>(0 - a);
-    const Signed result =
-        modulo ? static_cast<Signed>(a) % static_cast<Signed>(b) : static_cast<Signed>(a) / static_cast<Signed>(b);
-    return static_cast<Unsigned>(result);
-}
-
-template <typename Unsigned>
-Unsigned evaluate_word(AluCode operation, bool is_signed, Unsigned a, Unsigned b) {
-    const unsigned amount = static_cast<unsigned>(b) & (kBits<Unsigned> - 1);
-    switch (operation) {
-        case kAdd:
-            return static_cast<Unsigned>(a + b);
-        case kSub:
-            return static_cast<Unsigned>(a - b);
-        case kMul:
-            return static_cast<Unsigned>(a * b);
-        case kDiv:
-            return is_signed ? divide_signed(a, b, false) : b == 0 ? 0 : a / b;
-        case kMod:
-            return is_signed ? divide_signed(a, b, true) : b == 0 ? a : a % b;
-        case kOr:
-            return a | b;
-        case kAnd:
-            return a & b;
-        case kXor:
-            return a ^ b;
-        case kLsh:
-            return static_cast<Unsigned>(a << amount);
-        case kRsh:
-            return a >> amount;
-        case kArsh:
-            return static_cast<Unsigned>(static_cast<std::make_signed_t<Unsigned>>(a) >> amount);
-        case kNeg:
-            return static_cast<Unsigned>(0 - a);
-        case kMov:
-            return b;
-        case kEnd:
-            return a;
-    }
-    return 0;
-}
 
 template <typename Unsigned>
 using SignedOf = std::make_signed_t<Unsigned>;
@@ -240,10 +194,7 @@ Scalar settled(Scalar scalar) {
 }  // namespace
 
 std::uint64_t evaluate(AluCode operation, Width width, bool is_signed, std::uint64_t a, std::uint64_t b) {
-    if (width == Width::bits64)
-        return evaluate_word<std::uint64_t>(operation, is_signed, a, b);
-    return evaluate_word<std::uint32_t>(operation, is_signed, static_cast<std::uint32_t>(a),
-                                        static_cast<std::uint32_t>(b));
+    return operation_result(operation, is_signed, width == Width::bits64, a, b);
 }
 
 Scalar compute(AluCode operation, Width width, bool is_signed, const Scalar& a, const Scalar& b) {
@@ -284,15 +235,12 @@ Scalar low_word(const Scalar& a) {
 Scalar sign_extend(const Scalar& a, unsigned bits, Width width) {
     Scalar result;
     const unsigned shift = 64 - bits;
-    const auto extend = [shift](std::uint64_t word) {
-        return static_cast<std::uint64_t>(static_cast<std::int64_t>(word << shift) >> shift);
-    };
     result.bits = shift_right_signed(shift_left(a.bits, shift), shift, 64);
     const auto limit = std::int64_t{1} << (bits - 1);
     result.wide.signed_low = -limit;
     result.wide.signed_high = limit - 1;
     if (a.is_constant())
-        result = Scalar::constant(extend(a.value()));
+        result = Scalar::constant(sign_extended(a.value(), bits / 8));
     else if (a.wide.high < static_cast<std::uint64_t>(limit))
         result.wide = a.wide;  // no sign bit: unchanged
     result.derive_from(a);
@@ -302,18 +250,13 @@ Scalar sign_extend(const Scalar& a, unsigned bits, Width width) {
     return width == Width::bits64 ? result : low_word(result);
 }
 
-std::uint64_t evaluate_byte_order(std::uint64_t number, unsigned bits, bool swap) {
-    const std::uint64_t kept = bits == 64 ? number : number & ((std::uint64_t{1} << bits) - 1);
-    return swap ? __builtin_bswap64(kept) >> (64 - bits) : kept;
-}
-
 Scalar byte_order(const Scalar& a, unsigned bits, bool swap) {
     Scalar result;
     if (a.is_constant()) {
-        result = Scalar::constant(evaluate_byte_order(a.value(), bits, swap));
+        result = Scalar::constant(in_byte_order(a.value(), bits, swap));
     } else {
         // Known bits travel with their bytes.
-        result.bits = {evaluate_byte_order(a.bits.value, bits, swap), evaluate_byte_order(a.bits.mask, bits, swap)};
+        result.bits = {in_byte_order(a.bits.value, bits, swap), in_byte_order(a.bits.mask, bits, swap)};
         if (!swap && bits == 64)
             result = a;
     }

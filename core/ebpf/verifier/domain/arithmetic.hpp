@@ -26,7 +26,6 @@ Scalar sign_extend(const Scalar& a, unsigned bits, Width width);
 /// The low 32 bits, zero-extended (a 32-bit move).
 Scalar low_word(const Scalar& a);
 /// Truncation to 16, 32 or 64 bits, with the bytes reversed where `swap`.
-std::uint64_t evaluate_byte_order(std::uint64_t number, unsigned bits, bool swap);
 Scalar byte_order(const Scalar& a, unsigned bits, bool swap);
 
 }  // namespace egpu::ebpf

@@ -5,40 +5,10 @@
 #include <bit>
 #include <limits>
 
+#include "ebpf/isa/semantics.hpp"
+
 namespace egpu::ebpf {
 namespace {
-
-template <typename Unsigned>
-bool evaluate_word(JumpCode comparison, Unsigned a, Unsigned b) {
-    const auto signed_a = static_cast<std::make_signed_t<Unsigned>>(a);
-    const auto signed_b = static_cast<std::make_signed_t<Unsigned>>(b);
-    switch (comparison) {
-        case kJeq:
-            return a == b;
-        case kJne:
-            return a != b;
-        case kJgt:
-            return a > b;
-        case kJge:
-            return a >= b;
-        case kJlt:
-            return a < b;
-        case kJle:
-            return a <= b;
-        case kJsgt:
-            return signed_a > signed_b;
-        case kJsge:
-            return signed_a >= signed_b;
-        case kJslt:
-            return signed_a < signed_b;
-        case kJsle:
-            return signed_a <= signed_b;
-        case kJset:
-            return (a & b) != 0;
-        default:
-            return false;  // not a comparison
-    }
-}
 
 JumpCode opposite(JumpCode comparison) {
     switch (comparison) {
@@ -170,9 +140,7 @@ bool assume_any_bit(Width width, bool outcome, Scalar& a, const Scalar& b) {
 }  // namespace
 
 bool evaluate(JumpCode comparison, Width width, std::uint64_t a, std::uint64_t b) {
-    if (width == Width::bits64)
-        return evaluate_word<std::uint64_t>(comparison, a, b);
-    return evaluate_word<std::uint32_t>(comparison, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
+    return comparison_holds(comparison, width == Width::bits64, a, b);
 }
 
 bool assume(JumpCode comparison, Width width, bool outcome, Scalar& a, Scalar& b) {
