@@ -47,7 +47,10 @@ Result<std::string> expand_file_name(const std::string& pattern, const FileNameP
         } else if (what == 'q' && i + 1 < pattern.size() && pattern[i + 1] == '{' && close != std::string::npos) {
             const std::string name = pattern.substr(i + 2, close - i - 2);
             const char* value = std::getenv(name.c_str());
-            out += safe(value != nullptr ? value : "");
+            if (value == nullptr)
+                return error("EGPU-X051", fmt::format("'{}': the environment has no {}", pattern, name),
+                             "set it, or leave the placeholder out");
+            out += safe(value);
             i = close;
         } else {
             return error("EGPU-X051", fmt::format("'{}': unknown placeholder", pattern),

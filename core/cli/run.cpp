@@ -57,12 +57,15 @@ bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
     return usable;
 }
 
+Result<std::string> summary_name(const RunOptions& options, int pid) {
+    return expand_file_name(options.summary,
+                            {.pid = pid, .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+}
+
 bool write_summary(const RunOptions& options, const RunOutcome& outcome) {
     if (options.summary.empty())
         return true;
-    const auto name = expand_file_name(
-        options.summary,
-        {.pid = outcome.facts.application_pid, .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+    const auto name = summary_name(options, outcome.facts.application_pid);
     if (!name) {
         say(name.error());
         return false;
@@ -139,6 +142,11 @@ RunOutcome run_program(const RunOptions& options) {
         say(!wait_ns ? wait_ns.error() : memory.error());
         return failed(host::kCannot);
     }
+    // A name that can't be made is found now, not when a long run has ended.
+    if (const auto name = summary_name(options, 0); !name) {
+        say(name.error());
+        return failed(host::kCannot);
+    }
     auto probes = load_probes(options.probes);
     if (!probes || !all_usable(*probes, options.quiet))
         return failed(host::kCannot);
@@ -187,8 +195,10 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
     command->add_flag(
         "--strict", options->strict,
         "Exit with 125 where a probe ran nowhere or a launch was not instrumented (if the program returned 0)");
-    command->add_option("--summary", options->summary,
-                        "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment");
+    command
+        ->add_option("--summary", options->summary,
+                     "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment")
+        ->check([](const std::string& name) { return name.empty() ? "the name of a file is empty" : ""; });
     command->add_option("--wait", options->wait, "The longest that a module load waits for its instrumented copies")
         ->capture_default_str();
     command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")

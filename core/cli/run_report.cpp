@@ -67,7 +67,7 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     std::uint64_t refused = 0;
     for (const auto& data : view.maps)
         refused += data.refused_keys;
-    return line + (refused == 0 ? ", nothing dropped" : fmt::format(", {} keys dropped", format_count(refused)));
+    return line + (refused == 0 ? ", nothing dropped" : fmt::format(", {} dropped", plural(refused, "key")));
 }
 
 /// Launches by state and reason where not all were instrumented (E6.3).

@@ -56,6 +56,8 @@ TEST(Section, RefusalsSayWhatWasMeant) {
              {"gpu./load", "EGPU-B010", "names no granularity", "one of"},
              {"gpu", "EGPU-B010", "names no event", "one of: kernel_entry"},
              {"gpu/", "EGPU-B010", "names no event", "one of"},
+             {"gpu/mem/", "EGPU-B010", "names no kernel", "leave the '/' out"},
+             {"gpu/mem.global/", "EGPU-B010", "names no kernel", "glob"},
              {"gpu//x", "EGPU-B010", "names no event", "one of"},
              {"uprobe/x", "EGPU-B010", "not an injection point", "SEC("},
              {"gpu/kernel_entry.global", "EGPU-B011", "has no space", "belongs to load"},

@@ -145,6 +145,7 @@ Result<InjectionPoint> parse_section(std::string_view section) {
             return unknown(section, "granularity", head, {"warp", "block", "grid"});
         point.granularity = static_cast<Granularity>(*granularity);
     }
+    const bool ends_open = rest.ends_with('/') && rest.find('/') == rest.size() - 1;
     std::string_view space = take_until(rest, '/');
     const bool has_space = space.find('.') != std::string_view::npos;
     const std::string_view event = take_until(space, '.');
@@ -158,6 +159,9 @@ Result<InjectionPoint> parse_section(std::string_view section) {
             return unknown(section, "space", space, {kSpaces.begin(), kSpaces.end()});
         point.space = static_cast<Space>(*index);
     }
+    if (ends_open && point.event != Event::instruction)
+        return error("EGPU-B010", fmt::format("section \"{}\" names no kernel behind its last '/'", section),
+                     "leave the '/' out for every kernel, or write a glob on their names such as *gemm*");
     (point.event == Event::instruction ? point.opcode_pattern : point.kernel_pattern) = rest;
     if (auto wrong = contradiction(section, point))
         return *wrong;

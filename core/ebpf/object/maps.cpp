@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kMapLimit = 256;
 constexpr std::uint32_t kKeyLimit = 512;           // bytes; the Linux kernel's MAX_BPF_STACK bounds keys there
 constexpr std::uint32_t kValueLimit = 1u << 20;    // bytes of one value
+constexpr std::uint32_t kEntryLimit = 1u << 26;    // what a segment's reader accepts (segment/create/geometry.cpp)
 constexpr std::uint32_t kNoPreallocate = 1u << 0;  // BPF_F_NO_PREALLOC: how Linux allocates, nothing to a GPU
 constexpr std::uint32_t kMapped = 1u << 28;        // EGPU_F_MAPPED
 constexpr std::uint32_t kLinux = 1u << 29;         // EGPU_F_LINUX
@@ -143,6 +144,9 @@ Status Reader::check_sizes(const RawMap& raw, const MapDefinition& map) const {
     }
     if (map.max_entries == 0)
         return refused("EGPU-B022", "has no max_entries", "add __uint(max_entries, number)");
+    if (map.max_entries > kEntryLimit)
+        return refused("EGPU-B022", fmt::format("has {} entries", map.max_entries),
+                       fmt::format("max_entries is at most {}", kEntryLimit));
     if (map.key_bytes == 0 || map.key_bytes > kKeyLimit)
         return refused("EGPU-B022", fmt::format("has keys of {} bytes", map.key_bytes),
                        fmt::format("a key has 1 to {} bytes: add __type(key, type)", kKeyLimit));
