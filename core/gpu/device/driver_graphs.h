@@ -8,7 +8,11 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode);
+CUresult cuStreamBeginCapture(CUstream hStream);
 CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode);
+CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode* dependencies,
+                                     const CUgraphEdgeData* dependencyData, size_t numDependencies,
+                                     CUstreamCaptureMode mode);
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph);
 CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus);
 CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out,
@@ -17,14 +21,18 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus* capt
 CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out,
                                    CUgraph* graph_out, const CUgraphNode** dependencies_out,
                                    const CUgraphEdgeData** edgeData_out, size_t* numDependencies_out);
+EGPU_DRIVER_PTSZ(cuStreamBeginCapture);
 EGPU_DRIVER_PTSZ(cuStreamBeginCapture_v2);
+EGPU_DRIVER_PTSZ(cuStreamBeginCaptureToGraph);
 EGPU_DRIVER_PTSZ(cuStreamEndCapture);
 EGPU_DRIVER_PTSZ(cuStreamIsCapturing);
 EGPU_DRIVER_PTSZ(cuStreamGetCaptureInfo_v2);
 EGPU_DRIVER_PTSZ(cuStreamGetCaptureInfo_v3);
 
 CUresult cuGraphCreate(CUgraph* phGraph, unsigned int flags);
+CUresult cuGraphClone(CUgraph* phGraphClone, CUgraph originalGraph);
 CUresult cuGraphDestroy(CUgraph hGraph);
+CUresult cuGraphDestroyNode(CUgraphNode hNode);
 CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes);
 CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type);
 CUresult cuGraphAddKernelNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
@@ -46,11 +54,28 @@ CUresult cuGraphAddNode_v2(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgra
                            CUgraphNodeParams* nodeParams);
 CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams* nodeParams);
 CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams* nodeParams);
+CUresult cuGraphAddChildGraphNode(CUgraphNode* phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+                                  size_t numDependencies, CUgraph childGraph);
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph* phGraph);
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph);
+CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled);
+CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled);
+CUresult cuGraphInstantiate(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode, char* logBuffer,
+                            size_t bufferSize);
+CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode, char* logBuffer,
+                               size_t bufferSize);
+CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* instantiateParams);
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph, unsigned long long flags);
+CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* hErrorNode_out,
+                           CUgraphExecUpdateResult* updateResult_out);
 CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo* resultInfo);
 CUresult cuGraphExecDestroy(CUgraphExec hGraphExec);
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream);
+CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream);
+EGPU_DRIVER_PTSZ(cuGraphInstantiateWithParams);
 EGPU_DRIVER_PTSZ(cuGraphLaunch);
+EGPU_DRIVER_PTSZ(cuGraphUpload);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

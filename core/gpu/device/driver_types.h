@@ -199,6 +199,28 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v3_st {
     CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS_v3;
 
+/* One device's part of cuLaunchCooperativeKernelMultiDevice. */
+typedef struct CUDA_LAUNCH_PARAMS_st {
+    CUfunction function;
+    unsigned int gridDimX;
+    unsigned int gridDimY;
+    unsigned int gridDimZ;
+    unsigned int blockDimX;
+    unsigned int blockDimY;
+    unsigned int blockDimZ;
+    unsigned int sharedMemBytes;
+    CUstream hStream;
+    void** kernelParams;
+} CUDA_LAUNCH_PARAMS_v1;
+typedef CUDA_LAUNCH_PARAMS_v1 CUDA_LAUNCH_PARAMS;
+
+typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
+    cuuint64_t flags;
+    CUstream hUploadStream;
+    CUgraphNode hErrNode_out;
+    CUgraphInstantiateResult result_out;
+} CUDA_GRAPH_INSTANTIATE_PARAMS;
+
 /* Parameters of a graph node of any type; only kernels are looked at. */
 typedef struct CUgraphNodeParams_st {
     CUgraphNodeType type;
