@@ -44,7 +44,7 @@ std::size_t parameters_begin(std::string_view signature) {
 }  // namespace
 
 std::string demangle(std::string_view mangled) {
-    const std::string name(mangled);
+    std::string name(mangled);
     if (!name.starts_with("_Z"))
         return name;
     int status = 0;

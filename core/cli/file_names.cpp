@@ -33,7 +33,7 @@ Result<std::string> expand_file_name(const std::string& pattern, const FileNameP
             out += pattern[i];
             continue;
         }
-        const char what = i + 1 < pattern.size() ? pattern[i + 1] : 0;
+        const char what = i + 1 < pattern.size() ? pattern[i + 1] : '\0';
         ++i;
         const auto close = what == 'q' ? pattern.find('}', i) : std::string::npos;
         if (what == 'p') {

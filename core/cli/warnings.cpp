@@ -62,7 +62,7 @@ std::string section_pattern(const std::string& section) {
 /// The pattern that no launched kernel matches, or "".
 std::string unmatched_pattern(const SessionView& view, const host::Probe& probe,
                               const host::KernelSelection& selection) {
-    const std::string own = section_pattern(probe.section);
+    std::string own = section_pattern(probe.section);
     if (!own.empty() && !any_launched_matches(view, own))
         return own;
     const bool none = std::none_of(selection.include.begin(), selection.include.end(),
