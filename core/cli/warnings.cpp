@@ -177,7 +177,7 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
         warnings.push_back(
             warning("EGPU-A009",
                     fmt::format("{} module loads went on before their instrumented copies were ready: their "
-                                "kernels ran as originals",
+                                "kernels ran as originals until those came, totals are at least",
                                 view.unanswered_images),
                     "--wait \"10 s\" lets a load wait longer"));
     if (view.unknown_launches != 0)

@@ -2,7 +2,6 @@
 // The application of the agent's tests: a CUDA program on the driver API, in the ways such programs get at it.
 //   application WAY [LAUNCHES]
 // Prints "originals N copies M" (what the mock driver ran) and, before it ends, "ok".
-#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,110 +10,11 @@
 #include <cstring>
 #include <string>
 
-#include "gpu/device/driver.h"
+#include "application.hpp"
+
+using namespace application;
 
 namespace {
-
-const char kText[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n// mock-registers 36\n"
-    ".visible .global .align 8 .u64 app_counter;\n"
-    ".visible .entry work() { ret; }\n.visible .entry other() { ret; }\n";
-
-using Resolve = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
-using Resolve11 = CUresult (*)(const char*, void**, int, cuuint64_t);
-
-void* library = nullptr;
-Resolve resolve = nullptr;
-Resolve11 resolve11 = nullptr;
-cuuint64_t flags = CU_GET_PROC_ADDRESS_DEFAULT;
-
-[[noreturn]] void fail(const char* what) {
-    std::printf("failed: %s\n", what);
-    std::fflush(stdout);
-    std::_Exit(3);
-}
-
-void* address(const char* name, int version) {
-    void* found = nullptr;
-    const CUresult result =
-        resolve != nullptr ? resolve(name, &found, version, flags, nullptr) : resolve11(name, &found, version, flags);
-    if (result != CUDA_SUCCESS || found == nullptr)
-        fail(name);
-    return found;
-}
-
-#define CALL(name, version) (reinterpret_cast<decltype(&::name)>(address(#name, version)))
-#define CALL_AS(name, export, version) (reinterpret_cast<decltype(&::export)>(address(#name, version)))
-
-void check(CUresult result, const char* what) {
-    if (result != CUDA_SUCCESS)
-        fail(what);
-}
-
-void open_driver() {
-    library = dlopen("libcuda.so.1", RTLD_LAZY);
-    if (library == nullptr)
-        fail(dlerror());
-    resolve = reinterpret_cast<Resolve>(dlsym(library, "cuGetProcAddress_v2"));
-    if (resolve == nullptr)
-        fail("cuGetProcAddress_v2");
-}
-
-// A caller of CUDA 11: the 4-argument form has no status to write to; a fifth argument would be what the register
-// holds.
-void open_driver_of_cuda_11() {
-    library = dlopen("libcuda.so.1", RTLD_LAZY);
-    resolve11 = reinterpret_cast<Resolve11>(dlsym(library, "cuGetProcAddress"));
-    void* through = nullptr;
-    check(resolve11("cuGetProcAddress", &through, 11030, 0), "cuGetProcAddress of 11.3");
-    if (through != reinterpret_cast<void*>(resolve11))
-        fail("two forms of cuGetProcAddress 11.3");
-    resolve11 = reinterpret_cast<Resolve11>(through);
-}
-
-CUcontext retain_and_set() {
-    check(CALL(cuInit, 2000)(0), "cuInit");
-    CUcontext context = nullptr;
-    check(CALL(cuDevicePrimaryCtxRetain, 7000)(&context, 0), "retain");
-    check(CALL(cuCtxSetCurrent, 4000)(context), "set current");
-    return context;
-}
-
-CUfunction load_work() {
-    CUmodule module = nullptr;
-    CUfunction function = nullptr;
-    check(CALL(cuModuleLoadData, 2000)(&module, kText), "load");
-    check(CALL(cuModuleGetFunction, 2000)(&function, module, "work"), "function");
-    return function;
-}
-
-CUfunction load_work_as_library() {
-    CUlibrary loaded = nullptr;
-    CUkernel kernel = nullptr;
-    check(CALL(cuLibraryLoadData, 12000)(&loaded, kText, nullptr, nullptr, 0, nullptr, nullptr, 0), "library");
-    check(CALL(cuLibraryGetKernel, 12000)(&kernel, loaded, "work"), "kernel");
-    return reinterpret_cast<CUfunction>(kernel);
-}
-
-void launch(CUfunction function, int times, unsigned int threads = 128, CUstream stream = nullptr) {
-    for (int i = 0; i < times; ++i)
-        check(CALL(cuLaunchKernel, 7000)(function, 1, 1, 1, threads, 1, 1, 0, stream, nullptr, nullptr), "launch");
-}
-
-void synchronise() {
-    check(CALL(cuCtxSynchronize, 2000)(), "synchronise");
-}
-
-void print_counts() {
-    int originals = 0, copies = 0, not_relaxed = 0;
-    const auto counts = reinterpret_cast<void (*)(int*, int*, int*)>(dlsym(library, "mock_counts"));
-    if (counts != nullptr) {
-        counts(&originals, &copies, &not_relaxed);
-        std::printf("originals %d copies %d\n", originals, copies);
-        if (not_relaxed != 0)
-            fail("loads outside relaxed capture mode");
-    }
-}
 
 int finish() {
     print_counts();
@@ -208,6 +108,8 @@ int main(int argc, char** argv) {
         synchronise();
         return finish();
     }
+    if (run_contexts(way, launches))
+        return finish();
     retain_and_set();
     const CUfunction work = way == "library" ? load_work_as_library() : load_work();
     if (way == "static-destructor")

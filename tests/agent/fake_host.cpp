@@ -61,7 +61,7 @@ void append(std::vector<std::byte>& body, const void* data, std::size_t bytes) {
 
 segment::SegmentRequest request_for(const HostOptions& options) {
     segment::SegmentRequest request;
-    request.maps = {{"test/map", 4, 8, 16, 2, false}};
+    request.maps = {{"test/map", 4, 8, 16, 2, false, options.adds_up, 0}};
     request.kernel_capacity = 16;
     request.ring_bytes = 4096;  // smaller than what is sent through it
     request.wait_ms = options.wait_ms;
@@ -136,6 +136,7 @@ void FakeHost::answer_image(const egpu_message& message) {
         sender_.send(99, 0xffffffff, parts, kPatient);
         return;
     }
+    usleep(options_.late_ms * 1000);
     std::vector<std::byte> body;
     const egpu_message_kernels head{2, 1};
     append(body, &head, sizeof(head));

@@ -21,6 +21,8 @@ struct HostOptions {
     std::uint32_t table_map = 0;               ///< map that entry 0 of the table points into
     std::uint64_t table_offset = 0;
     std::uint32_t wait_ms = 2000;
+    bool adds_up = true;        ///< what the map says of its values
+    std::uint32_t late_ms = 0;  ///< the kernels and copies come so much later
     std::uint64_t gpu_memory_limit = 64u << 20;
 };
 

@@ -23,13 +23,12 @@ TEST(HandleTable, KeepsWhatItIsTold) {
     const auto table = std::make_unique<HandleTable>();
     Kernel kernels[2];
     EXPECT_EQ(table->find(key(1)).kernel, nullptr);
-    EXPECT_TRUE(table->insert(key(1), {&kernels[0], true, false}));
-    EXPECT_TRUE(table->insert(key(2), {&kernels[1], false, true}));
+    EXPECT_TRUE(table->insert(key(1), {&kernels[0], true}));
+    EXPECT_TRUE(table->insert(key(2), {&kernels[1], false}));
     EXPECT_EQ(table->find(key(1)).kernel, &kernels[0]);
     EXPECT_TRUE(table->find(key(1)).context_free);
-    EXPECT_FALSE(table->find(key(1)).other_context);
-    EXPECT_TRUE(table->find(key(2)).other_context);
-    EXPECT_TRUE(table->insert(key(1), {&kernels[1], false, false})) << "replaced";
+    EXPECT_FALSE(table->find(key(2)).context_free);
+    EXPECT_TRUE(table->insert(key(1), {&kernels[1], false})) << "replaced";
     EXPECT_EQ(table->find(key(1)).kernel, &kernels[1]);
     EXPECT_EQ(table->size(), 2u);
     EXPECT_FALSE(table->insert(nullptr, {&kernels[0]}));

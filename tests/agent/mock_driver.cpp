@@ -3,7 +3,10 @@
 // kernel is a name in a text. Lines of the text say how it behaves:
 //   mock-add            a launch adds 1 to the word at egpu_table[0], and to that at egpu_table[1] where there is one
 //   mock-registers N, mock-local N, mock-launch-error N
-// The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N after the first.
+// Two devices, any number of contexts. As on a real one, a module's function launches in its context only, and what a
+// context allocated is gone with it: a copy that still writes there is counted (mock_counts), with what was loaded
+// outside relaxed capture mode. The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N
+// after the first.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,9 +19,11 @@
 
 struct CUctx_st {
     CUdevice device = 0;
+    std::vector<std::pair<char*, std::size_t>> memory;
 };
 struct CUstream_st {
     bool capturing = false;
+    CUcontext context = nullptr;
 };
 
 namespace {
@@ -29,12 +34,15 @@ struct Module;
 struct Function {
     Module* module;
     std::string name;
+    std::map<CUfunction_attribute, int> attributes = {};
+    std::map<CUcontext, Function*> in_context = {};  // of a library's kernel
 };
 
 struct Module {
     std::string text;
     std::map<std::string, Function> functions;
     std::map<std::string, std::vector<std::uint64_t>> globals;
+    CUcontext context = nullptr;  // null: a library
     bool has(const char* word) const { return text.find(word) != std::string::npos; }
     int number(const char* word, int otherwise) const {
         const std::size_t at = text.find(word);
@@ -43,12 +51,15 @@ struct Module {
 };
 
 std::mutex everything;
-CUctx_st primary;
+CUctx_st primary[2] = {{0, {}}, {1, {}}};
+std::vector<std::pair<char*, std::size_t>> lost_memory;
 thread_local CUcontext current = nullptr;
+thread_local std::vector<CUcontext> stack;
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
-int primary_references = 0;
+int primary_references[2] = {};
 bool legacy_capture = false;
 int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, outside_relaxed = 0;
+int stray_writes = 0, occupancy_calls = 0;
 
 template <typename Handle>
 Function* function_of(Handle handle) {
@@ -60,7 +71,7 @@ Module* load(const void* image) {
     for (std::size_t at = 0; (at = module->text.find(".entry ", at)) != std::string::npos;) {
         at += 7;
         const std::string name = module->text.substr(at, module->text.find('(', at) - at);
-        module->functions[name] = {module, name};
+        module->functions[name] = {module, name, {}, {}};
     }
     return module;
 }
@@ -75,17 +86,43 @@ void check_relaxed(const Module& module) {
         ++outside_relaxed;
 }
 
-CUresult run(Function* function) {
+CUcontext context_of(CUstream stream) {
+    return reinterpret_cast<std::uintptr_t>(stream) > 2 ? stream->context : current;
+}
+
+bool is_lost(std::uint64_t address) {
+    for (const auto& [begin, bytes] : lost_memory)
+        if (address >= reinterpret_cast<std::uint64_t>(begin) &&
+            address < reinterpret_cast<std::uint64_t>(begin) + bytes)
+            return true;
+    return false;
+}
+
+// With the context all that it allocated goes. It is kept here, so that whoever writes to it can be told.
+void lose(CUcontext context) {
+    const std::lock_guard lock(everything);
+    lost_memory.insert(lost_memory.end(), context->memory.begin(), context->memory.end());
+    context->memory.clear();
+}
+
+CUresult run(Function* function, CUstream stream) {
     const std::lock_guard lock(everything);
     Module& module = *function->module;
+    const CUcontext context = context_of(stream);
+    if (context == nullptr || (module.context != nullptr && module.context != context))
+        return CUDA_ERROR_INVALID_HANDLE;
     if (const int error = module.number("mock-launch-error", 0); error != 0)
         return static_cast<CUresult>(error);
     const bool is_copy = module.has("egpu_table");
     ++(is_copy ? launches_of_copies : launches_of_originals);
-    if (is_copy && module.has("mock-add"))
-        for (const std::uint64_t address : module.globals["egpu_table"])
-            if (address != 0)
-                ++*reinterpret_cast<std::uint64_t*>(address);
+    if (!is_copy || !module.has("mock-add"))
+        return CUDA_SUCCESS;
+    for (const std::uint64_t address : module.globals["egpu_table"]) {
+        if (is_lost(address))
+            ++stray_writes;
+        else if (address != 0)
+            ++*reinterpret_cast<std::uint64_t*>(address);
+    }
     return CUDA_SUCCESS;
 }
 
@@ -113,6 +150,8 @@ CUresult attribute_of(int* value, CUfunction_attribute which, const Function* fu
              : which == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES      ? module.number("mock-local", 0)
              : which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024
                                                                 : 0;
+    if (const auto set = function->attributes.find(which); set != function->attributes.end())
+        *value = set->second;
     return CUDA_SUCCESS;
 }
 
@@ -125,7 +164,12 @@ void mock_counts(int* originals, int* copies, int* not_relaxed) {
     const std::lock_guard lock(everything);
     *originals = launches_of_originals;
     *copies = launches_of_copies;
-    *not_relaxed = outside_relaxed;
+    *not_relaxed = outside_relaxed + stray_writes;
+}
+
+int mock_occupancy_calls(void) {
+    const std::lock_guard lock(everything);
+    return occupancy_calls;
 }
 
 CUresult cuInit(unsigned int) {
@@ -135,9 +179,9 @@ CUresult cuDriverGetVersion(int* version) {
     *version = 13000;
     return CUDA_SUCCESS;
 }
-CUresult cuDeviceGet(CUdevice* device, int) {
-    *device = 0;
-    return CUDA_SUCCESS;
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+    *device = ordinal;
+    return ordinal < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {
     std::snprintf(name, static_cast<std::size_t>(length), "mock device");
@@ -154,29 +198,34 @@ CUresult cuGetErrorName(CUresult error, const char** name) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
-    ++primary_references;
-    *context = &primary;
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    ++primary_references[device];
+    *context = &primary[device];
     return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
-    --primary_references;
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+    if (--primary_references[device] == 0)
+        lose(&primary[device]);
     return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice) {
-    primary_references = 0;
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+    primary_references[device] = 0;
+    lose(&primary[device]);
     return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned int* flags, int* active) {
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags, int* active) {
     *flags = 0;
-    *active = primary_references > 0 ? 1 : 0;
+    *active = primary_references[device] > 0 ? 1 : 0;
     return CUDA_SUCCESS;
 }
-CUresult cuCtxCreate_v2(CUcontext* context, unsigned int, CUdevice) {
-    *context = current = new CUctx_st;
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned int, CUdevice device) {
+    *context = current = new CUctx_st{device, {}};
     return CUDA_SUCCESS;
 }
-CUresult cuCtxDestroy_v2(CUcontext) {
+CUresult cuCtxDestroy_v2(CUcontext context) {
+    lose(context);
+    if (current == context)
+        current = nullptr;
     return CUDA_SUCCESS;
 }
 CUresult cuCtxGetCurrent(CUcontext* context) {
@@ -188,16 +237,21 @@ CUresult cuCtxSetCurrent(CUcontext context) {
     return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
+    stack.push_back(current);
     current = context;
     return CUDA_SUCCESS;
 }
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
     *context = current;
+    current = stack.back();
+    stack.pop_back();
     return CUDA_SUCCESS;
 }
 CUresult cuCtxGetDevice(CUdevice* device) {
-    *device = 0;
-    return current != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    if (current == nullptr)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *device = current->device;
+    return CUDA_SUCCESS;
 }
 CUresult cuCtxGetLimit(size_t* value, CUlimit) {
     *value = 1024;
@@ -210,7 +264,11 @@ CUresult cuStreamSynchronize(CUstream) {
     return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned int) {
-    *stream = new CUstream_st;
+    *stream = new CUstream_st{false, current};
+    return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+    *context = context_of(stream);
     return CUDA_SUCCESS;
 }
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
@@ -235,19 +293,32 @@ CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status
     return cuStreamIsCapturing(stream, status);
 }
 
-CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+static CUresult load_text(CUmodule* module, const void* image, CUcontext context) {
     if (!is_text(image))
         return CUDA_ERROR_INVALID_IMAGE;
     Module* loaded = load(image);
+    loaded->context = context;
     check_relaxed(*loaded);
     *module = reinterpret_cast<CUmodule>(loaded);
     return CUDA_SUCCESS;
 }
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+    return current != nullptr ? load_text(module, image, current) : CUDA_ERROR_INVALID_CONTEXT;
+}
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int, CUjit_option*, void**) {
     return cuModuleLoadData(module, image);
 }
-CUresult cuModuleUnload(CUmodule) {
+static CUresult unload(Module* module) {
+    const std::lock_guard lock(everything);
+    for (auto& [name, words] : module->globals) {
+        auto* kept = new std::vector<std::uint64_t>(std::move(words));
+        lost_memory.emplace_back(reinterpret_cast<char*>(kept->data()), kept->size() * sizeof(std::uint64_t));
+    }
+    delete module;
     return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+    return unload(reinterpret_cast<Module*>(module));
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
     return find_function(reinterpret_cast<void**>(function), reinterpret_cast<Module*>(module), name);
@@ -257,10 +328,10 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule modu
 }
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned int, CUlibraryOption*,
                            void**, unsigned int) {
-    return cuModuleLoadData(reinterpret_cast<CUmodule*>(library), code);
+    return load_text(reinterpret_cast<CUmodule*>(library), code, nullptr);
 }
-CUresult cuLibraryUnload(CUlibrary) {
-    return CUDA_SUCCESS;
+CUresult cuLibraryUnload(CUlibrary library) {
+    return unload(reinterpret_cast<Module*>(library));
 }
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
     return find_function(reinterpret_cast<void**>(kernel), reinterpret_cast<Module*>(library), name);
@@ -269,36 +340,70 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary libra
     return find_global(address, bytes, reinterpret_cast<Module*>(library), name);
 }
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-    *function = reinterpret_cast<CUfunction>(kernel);
+    const std::lock_guard lock(everything);
+    Function*& here = function_of(kernel)->in_context[current];
+    if (here == nullptr)
+        here = new Function(*function_of(kernel));
+    *function = reinterpret_cast<CUfunction>(here);
     return CUDA_SUCCESS;
 }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
     return attribute_of(value, which, function_of(function));
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute which, int value) {
+    const std::lock_guard lock(everything);
+    function_of(function)->attributes[which] = value;
     return CUDA_SUCCESS;
 }
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t) {
+CUresult cuKernelSetAttribute(CUfunction_attribute which, int value, CUkernel kernel, CUdevice) {
+    return cuFuncSetAttribute(reinterpret_cast<CUfunction>(kernel), which, value);
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, size_t shared) {
+    const std::lock_guard lock(everything);
+    ++occupancy_calls;
     int registers = 0;
     attribute_of(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function_of(function));
     *blocks = std::min(2048 / threads, 65536 / (registers * threads));
+    if (shared != 0)
+        *blocks = std::min(*blocks, static_cast<int>((227u << 10) / shared));
     return CUDA_SUCCESS;
 }
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+    const unsigned int threads = config->blockDimX * config->blockDimY * config->blockDimZ;
+    const CUresult result = cuOccupancyMaxActiveBlocksPerMultiprocessor(clusters, function, static_cast<int>(threads),
+                                                                        config->sharedMemBytes);
+    *clusters *= 66;
+    return result;
+}
 
+// More than 48 KiB of dynamic shared memory has to be asked for.
+static bool shared_fits(CUfunction function, unsigned int shared) {
+    const std::lock_guard lock(everything);
+    int most = 0;
+    attribute_of(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function_of(function));
+    return shared <= 48u << 10 || shared <= static_cast<unsigned int>(most);
+}
 CUresult cuLaunchKernel(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
-                        unsigned int, unsigned int, CUstream, void**, void**) {
-    return run(function_of(f));
+                        unsigned int, unsigned int shared, CUstream stream, void**, void**) {
+    return shared_fits(f, shared) ? run(function_of(f), stream) : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
-                             unsigned int, unsigned int, CUstream, void**, void**) {
-    return run(function_of(f));
+                             unsigned int, unsigned int shared, CUstream stream, void**, void**) {
+    return shared_fits(f, shared) ? run(function_of(f), stream) : CUDA_ERROR_INVALID_VALUE;
 }
-CUresult cuLaunchKernelEx(const CUlaunchConfig*, CUfunction f, void**, void**) {
-    return run(function_of(f));
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void**, void**) {
+    return shared_fits(f, config->sharedMemBytes) ? run(function_of(f), config->hStream) : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                                   unsigned int, unsigned int shared, CUstream stream, void**) {
+    return shared_fits(f, shared) ? run(function_of(f), stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-    *address = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
+    const std::lock_guard lock(everything);
+    auto* memory = static_cast<char*>(std::malloc(bytes));
+    current->memory.emplace_back(memory, bytes);
+    *address = reinterpret_cast<CUdeviceptr>(memory);
     return CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned int) {
@@ -353,6 +458,9 @@ static void* export_for(const char* name, int version, cuuint64_t flags) {
         VERSION(cuGetProcAddress, 11030, cuGetProcAddress),
         {"cuLaunchKernel", 0, reinterpret_cast<void*>(cuLaunchKernel), reinterpret_cast<void*>(cuLaunchKernel_ptsz)},
         PLAIN(cuLaunchKernelEx),
+        PLAIN(cuLaunchCooperativeKernel),
+        PLAIN(cuFuncSetAttribute),
+        PLAIN(cuKernelSetAttribute),
         PLAIN(cuInit),
         PLAIN(cuDeviceGet),
         PLAIN(cuDevicePrimaryCtxRetain),

@@ -91,28 +91,6 @@ TEST(Session, ModulesComeAndGo) {
     EXPECT_EQ(host.header().launches_unknown, 0u);
 }
 
-TEST(Session, ASecondContextRunsOriginals) {
-    FakeHost host({});
-    const Outcome outcome = run_application(host.name(), "other-context");
-    host.stop();
-    EXPECT_THAT(outcome.output, HasSubstr(counts(10, 10)));
-    EXPECT_EQ(host.work().launches, 20u);
-    EXPECT_EQ(host.work().launches_instrumented, 10u);
-    ASSERT_EQ(host.results.size(), 2u);
-    EXPECT_EQ(host.results[1].reason, static_cast<std::uint32_t>(EGPU_COPY_OTHER_CONTEXT));
-    EXPECT_EQ(host.work().copy_state, 1u) << "the first context's copy is still there";
-    EXPECT_EQ(host.counted(), 10u);
-}
-
-TEST(Session, ALibrarysKernelIsSwappedInItsContextOnly) {
-    FakeHost host({});
-    const Outcome outcome = run_application(host.name(), "library-elsewhere");
-    host.stop();
-    EXPECT_THAT(outcome.output, HasSubstr(counts(10, 20)));
-    EXPECT_EQ(host.work().launches, 30u);
-    EXPECT_EQ(host.work().copy_reason, static_cast<std::uint32_t>(EGPU_COPY_OTHER_CONTEXT));
-}
-
 TEST(Session, VariablesOfTheOriginalAreFound) {
     HostOptions options;
     options.symbols = {"app_counter"};

@@ -3,12 +3,9 @@
 #include "agent/drain/drain.hpp"
 #include "agent/driver/driver.hpp"
 #include "agent/hook/entry.hpp"
-#include "agent/kernels/copies.hpp"
-#include "agent/kernels/inventory.hpp"
 #include "agent/kernels/observe.hpp"
-#include "agent/maps/device_maps.hpp"
+#include "agent/maps/places.hpp"
 #include "agent/session/session.hpp"
-#include "segment/access/shared.hpp"
 
 using namespace egpu::agent;
 
@@ -18,41 +15,23 @@ bool watched() {
     return counting() && !Forwarded::nested();
 }
 
-void context_began() {
-    egpu::segment::add_relaxed(view().header().contexts, std::uint32_t{1});
-    quiet_moment();
-}
-
-// With the drain paused: from here on the context is not ours. `complete`: its maps were copied a last time.
-void let_go_of_home(bool complete) {
-    const Lock lock(load_lock());
-    const Lock inventory(inventory_lock());
-    forget_home_context();
-    retire_all_copies();
-    drop_functions(false);
-    run_originals();
-    if (complete)
+// From here on the context is not ours. `complete`: its maps were copied a last time.
+void let_go(Place* place, const DrainPaused& drain, bool complete) {
+    if (context_ends(place, drain.is_paused()) && complete)
         mark_drained(EGPU_END_CONTEXT);
-}
-
-void let_go_of_other() {
-    const Lock inventory(inventory_lock());
-    drop_functions(true);
 }
 
 CUresult destroy(CUresult (*real)(CUcontext), CUcontext context) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (!watched())
-        return real(context);
-    if (context == nullptr || context != home_context()) {
-        let_go_of_other();
+    Place* place = watched() ? find_place(context) : nullptr;
+    if (place == nullptr) {
         const Forwarded forwarded;
         return real(context);
     }
-    const bool complete = final_copies();
-    const DrainPaused paused;
-    let_go_of_home(complete);
+    const bool complete = final_copies(place);
+    const DrainPaused drain;
+    let_go(place, drain, complete);
     const Forwarded forwarded;
     return real(context);
 }
@@ -64,25 +43,33 @@ bool primary_is_active(CUdevice device) {
     return ask == nullptr || ask(device, &flags, &active) != CUDA_SUCCESS || active != 0;
 }
 
+Place* primary_place(CUdevice device) {
+    for (unsigned int i = 0; i < places_used(); ++i)
+        if (find_place(place_at(i).context) != nullptr && place_at(i).primary && place_at(i).device == device)
+            return &place_at(i);
+    return nullptr;
+}
+
 // Release and reset: a release of one of several references leaves the context as it is.
 CUresult end_primary(CUresult (*real)(CUdevice), CUdevice device, bool certain) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (!watched() || home_context() == nullptr || home_device() != device || !home_is_primary()) {
+    Place* place = watched() ? primary_place(device) : nullptr;
+    if (place == nullptr) {
         const Forwarded forwarded;
         return real(device);
     }
-    const bool complete = final_copies();
-    const DrainPaused paused;
+    const bool complete = final_copies(place);
+    const DrainPaused drain;
     if (certain)
-        let_go_of_home(complete);
+        let_go(place, drain, complete);
     CUresult result;
     {
         const Forwarded forwarded;
         result = real(device);
     }
     if (!certain && result == CUDA_SUCCESS && !primary_is_active(device))
-        let_go_of_home(complete);
+        let_go(place, drain, complete);
     return result;
 }
 
@@ -94,7 +81,7 @@ CUresult cuCtxCreate_v2(CUcontext* pctx, unsigned int flags, CUdevice dev) {
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(pctx, flags, dev);
     if (result == CUDA_SUCCESS && watched())
-        context_began();
+        context_began(*pctx, dev, false);
     return result;
 }
 
@@ -105,7 +92,7 @@ CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int n
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(pctx, paramsArray, numParams, flags, dev);
     if (result == CUDA_SUCCESS && watched())
-        context_began();
+        context_began(*pctx, dev, false);
     return result;
 }
 
@@ -115,7 +102,7 @@ CUresult cuCtxCreate_v4(CUcontext* pctx, CUctxCreateParams* ctxCreateParams, uns
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(pctx, ctxCreateParams, flags, dev);
     if (result == CUDA_SUCCESS && watched())
-        context_began();
+        context_began(*pctx, dev, false);
     return result;
 }
 
@@ -125,7 +112,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(pctx, dev);
     if (result == CUDA_SUCCESS && watched())
-        context_began();
+        context_began(*pctx, dev, true);
     return result;
 }
 

@@ -4,9 +4,7 @@
 #include "agent/driver/driver.hpp"
 #include "agent/hook/entry.hpp"
 #include "agent/kernels/copies.hpp"
-#include "agent/kernels/inventory.hpp"
 #include "agent/kernels/observe.hpp"
-#include "agent/maps/device_maps.hpp"
 #include "agent/session/session.hpp"
 
 using namespace egpu::agent;
@@ -28,25 +26,13 @@ unsigned int written(CUresult result, const Function* functions, unsigned int ro
     return count < room ? count : room;
 }
 
-// Does the same to the copy that was done to the original; a copy that can't follow is retired.
+// Does the same to the copies that was done to the original, in places of `device` (-1: wherever the handle is).
 template <typename Function, typename Call>
-void mirror(Function asked, const Call& call) {
-    if (!watched())
-        return;
-    const Handle handle = handles().find(reinterpret_cast<const void*>(asked));
-    const CUfunction copy =
-        handle.kernel != nullptr ? __atomic_load_n(&handle.kernel->copy, __ATOMIC_ACQUIRE) : nullptr;
-    if (copy == nullptr || handle.other_context)
-        return;
-    const OwnCalls own;
-    const Driver& real = driver();
-    CUcontext popped = nullptr;
-    if (real.cuCtxPushCurrent_v2 == nullptr || real.cuCtxPushCurrent_v2(home_context()) != CUDA_SUCCESS)
-        return;
-    const CUresult result = call(copy);
-    real.cuCtxPopCurrent_v2(&popped);
-    if (result != CUDA_SUCCESS)
-        retire_copy(handle.kernel, EGPU_COPY_LOAD_FAILED, result);
+void mirror(Function asked, CUdevice device, const Call& call) {
+    if (watched())
+        mirror_on_copies(
+            reinterpret_cast<const void*>(asked), device,
+            [](CUfunction copy, const void* what) { return (*static_cast<const Call*>(what))(copy); }, &call);
 }
 
 }  // namespace
@@ -119,7 +105,7 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(hfunc, attrib, value);
     if (result == CUDA_SUCCESS)
-        mirror(hfunc, [&](CUfunction copy) { return real(copy, attrib, value); });
+        mirror(hfunc, -1, [&](CUfunction copy) { return real(copy, attrib, value); });
     return result;
 }
 
@@ -129,7 +115,7 @@ CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(hfunc, config);
     if (result == CUDA_SUCCESS)
-        mirror(hfunc, [&](CUfunction copy) { return real(copy, config); });
+        mirror(hfunc, -1, [&](CUfunction copy) { return real(copy, config); });
     return result;
 }
 
@@ -139,8 +125,8 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(attrib, val, kernel, dev);
-    if (result == CUDA_SUCCESS && of_function != nullptr && dev == home_device())
-        mirror(kernel, [&](CUfunction copy) { return of_function(copy, attrib, val); });
+    if (result == CUDA_SUCCESS && of_function != nullptr)
+        mirror(kernel, dev, [&](CUfunction copy) { return of_function(copy, attrib, val); });
     return result;
 }
 
@@ -150,7 +136,7 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(kernel, config, dev);
-    if (result == CUDA_SUCCESS && of_function != nullptr && dev == home_device())
-        mirror(kernel, [&](CUfunction copy) { return of_function(copy, config); });
+    if (result == CUDA_SUCCESS && of_function != nullptr)
+        mirror(kernel, dev, [&](CUfunction copy) { return of_function(copy, config); });
     return result;
 }

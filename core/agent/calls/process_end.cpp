@@ -21,7 +21,7 @@ namespace egpu::agent {
 void end_of_process(egpu_end_reason reason) {
     if (!counting() || !is_own_process())
         return;
-    const bool complete = final_copies();
+    const bool complete = final_copies(nullptr);
     run_originals();
     if (complete)
         mark_drained(reason);
@@ -72,7 +72,7 @@ __attribute__((constructor)) void find_next_functions() {
 
 // exec replaces the program, or fails and the application goes on: observed as before, the state says DRAINED.
 void before_exec() {
-    if (mode() == Mode::observing && is_own_process() && final_copies())
+    if (mode() == Mode::observing && is_own_process() && final_copies(nullptr))
         mark_drained(EGPU_END_EXEC);
 }
 

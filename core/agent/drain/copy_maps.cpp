@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "agent/driver/driver.hpp"
+#include "agent/maps/contents.hpp"
 #include "agent/maps/device_maps.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
@@ -17,24 +18,64 @@ namespace {
 // Instrumented launches of each kernel at the last good drain: what was launched since may be at fault.
 constinit std::uint64_t launches_then[EGPU_SEGMENT_MAX_KERNELS] = {};
 
-CUresult copy_map(std::uint32_t index, CUdeviceptr address) {
+// From a place's memory into `to`, through its pinned memory where it has some.
+CUresult fetch(const Place& place, std::uint32_t map, std::span<std::byte> to) {
     const Driver& real = driver();
-    const std::uint32_t slots = view().used_slots(index);
-    const std::uint64_t bytes = view().geometry(index).used_bytes(slots);
-    const segment::SnapshotWriter writer = segment::begin_snapshot(view(), index);
-    void* to = staging() != nullptr ? staging() : writer.data.data();
-    CUresult result = CUDA_SUCCESS;
-    if (bytes != 0)
-        result = real.cuMemcpyDtoHAsync_v2(to, address, bytes, own_stream());
-    if (result == CUDA_SUCCESS && bytes != 0)
-        result = real.cuStreamSynchronize(own_stream());
+    if (to.empty())
+        return CUDA_SUCCESS;
+    void* through = place.staging != nullptr ? place.staging : to.data();
+    CUresult result = real.cuCtxSetCurrent(place.context);
+    if (result == CUDA_SUCCESS)
+        result = real.cuMemcpyDtoHAsync_v2(through, allocated_map(place, map), to.size(), place.stream);
+    if (result == CUDA_SUCCESS)
+        result = real.cuStreamSynchronize(place.stream);
+    if (result == CUDA_SUCCESS && through != to.data())
+        std::memcpy(to.data(), through, to.size());
+    return result;
+}
+
+std::uint32_t places_with(std::uint32_t map) {
+    std::uint32_t places = 0;
+    for (unsigned int i = 0; i < places_used(); ++i)
+        if (is_equipped(place_at(i)) && allocated_map(place_at(i), map) != 0)
+            places |= 1u << i;
+    return places;
+}
+
+// What all places have of the map, and what those had that ended.
+CUresult sum_up(std::uint32_t map, std::uint32_t places, std::uint32_t slots, std::span<std::byte> to) {
+    begin_sum(map, to);
+    for (unsigned int i = 0; i < kMostPlaces; ++i) {
+        if ((places >> i & 1) == 0)
+            continue;
+        const std::span<std::byte> part = last_part(map, place_at(i), slots);
+        if (part.size() != to.size())
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        const CUresult result = fetch(place_at(i), map, part);
+        if (result != CUDA_SUCCESS)
+            return result;
+        add_part(map, part, to);
+    }
+    return CUDA_SUCCESS;
+}
+
+bool is_one(std::uint32_t places) {
+    return (places & (places - 1)) == 0;
+}
+
+CUresult copy_map(std::uint32_t map, std::uint32_t places) {
+    const std::uint32_t slots = view().used_slots(map);
+    const segment::SnapshotWriter writer = segment::begin_snapshot(view(), map);
+    const std::span<std::byte> to = writer.data.first(view().geometry(map).used_bytes(slots));
+    const CUresult result = is_one(places) && !has_parts(map)
+                                ? fetch(place_at(static_cast<unsigned int>(__builtin_ctz(places))), map, to)
+                                : sum_up(map, places, slots, to);
     if (result != CUDA_SUCCESS) {
         segment::abandon_snapshot(writer);
         return result;
     }
-    if (to != writer.data.data())
-        std::memcpy(writer.data.data(), to, bytes);
     segment::publish_snapshot(writer, slots, segment::monotonic_ns());
+    snapshot_holds(map, places);
     return CUDA_SUCCESS;
 }
 
@@ -50,10 +91,10 @@ CUresult copy_all_maps() {
     egpu_segment_header& header = view().header();
     bool copied = false;
     for (std::uint32_t i = 0; i < view().map_count(); ++i) {
-        const CUdeviceptr address = allocated_map(i);
-        if (address == 0)
+        const std::uint32_t places = places_with(i);
+        if (places == 0)
             continue;
-        const CUresult result = copy_map(i, address);
+        const CUresult result = copy_map(i, places);
         if (result != CUDA_SUCCESS)
             return result;
         copied = true;

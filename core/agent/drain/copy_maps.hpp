@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One drain: every map that is in use, from GPU memory to the segment.
+// One drain: every map that is in use, from the GPU memory of each place to the segment.
 #pragma once
 
 #include "gpu/device/driver.h"
 
 namespace egpu::agent {
 
-/// Copies the used prefix of each allocated map and publishes it. On the drain thread, observed context current.
+/// Copies the used prefix of each allocated map, summed over the places that have it, and publishes it. On the drain
+/// thread, which it leaves in one of their contexts.
 /// CUDA_SUCCESS where all maps were copied (also where there is none yet).
 CUresult copy_all_maps();
 

@@ -9,7 +9,7 @@
 #include "agent/drain/copy_maps.hpp"
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/observe.hpp"
-#include "agent/maps/device_maps.hpp"
+#include "agent/maps/places.hpp"
 #include "agent/session/lock.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
@@ -35,6 +35,8 @@ constinit int sleeping = 0;
 constinit std::uint32_t synchronised = 0;
 constinit std::uint32_t final_wanted = 0;  // number of final drains asked for
 constinit std::uint32_t final_done = 0;    // the last of them that came through
+constinit Place* final_place = nullptr;    // whose end is waited for; null: of all
+constinit Mutex asking_lock;               // one final drain is asked for at a time
 constinit Mutex device_lock;               // held while the drain is inside the driver
 
 template <typename T>
@@ -52,21 +54,26 @@ std::uint64_t interval_ns() {
     return std::uint64_t{us} * 1000;
 }
 
-// Copies once. With `settle`, before that copies what is there and lets the context finish what was launched.
-CUresult drain_once(bool settle) {
-    const Lock lock(device_lock);
-    const CUcontext home = home_context();
-    if (home == nullptr)
+CUresult settle(const Place& place) {
+    if (!is_equipped(place) || driver().cuCtxSynchronize == nullptr)
         return CUDA_SUCCESS;
-    CUresult result = driver().cuCtxSetCurrent(home);
-    if (result == CUDA_SUCCESS)
-        result = copy_all_maps();
-    if (settle && result == CUDA_SUCCESS && driver().cuCtxSynchronize != nullptr) {
-        result = driver().cuCtxSynchronize();
-        if (result == CUDA_SUCCESS)
-            result = copy_all_maps();
-    }
-    return result;
+    const CUresult result = driver().cuCtxSetCurrent(place.context);
+    return result == CUDA_SUCCESS ? driver().cuCtxSynchronize() : result;
+}
+
+CUresult drain_once() {
+    const Lock lock(device_lock);
+    return copy_all_maps();
+}
+
+// Copies what is there, lets the contexts finish what was launched, copies again.
+CUresult drain_finally() {
+    const Lock lock(device_lock);
+    CUresult result = copy_all_maps();
+    for (unsigned int i = 0; i < places_used() && result == CUDA_SUCCESS; ++i)
+        if (get(final_place) == nullptr || get(final_place) == &place_at(i))
+            result = settle(place_at(i));
+    return result == CUDA_SUCCESS ? copy_all_maps() : result;
 }
 
 void after(CUresult result) {
@@ -109,8 +116,12 @@ void* drain_thread(void*) {
         last = now;
         look_after_host();
         segment::store_relaxed(header.agent_heartbeat_ns, now);
-        if (mode() == Mode::observing && (last_one || !load_in_progress()))
-            after(drain_once(last_one));
+        if (mode() == Mode::observing && last_one)
+            after(drain_finally());
+        else if (mode() == Mode::observing && !load_in_progress()) {
+            after(drain_once());
+            take_in_late_answers();
+        }
         if (last_one) {
             set(final_done, wanted);
             futex_wake(final_done);
@@ -168,15 +179,24 @@ void application_synchronised() {
         futex_wake(view().header().drain_request);
 }
 
-bool final_copies() {
+bool final_copies(Place* place) {
     if (mode() != Mode::observing || !is_own_process() || get(running) == 0)
         return false;
+    if (!any_equipped())
+        return true;
+    if (!asking_lock.lock_within(kFinalLimit))
+        return false;
+    set(final_place, place);
     const std::uint32_t mine = __atomic_add_fetch(&final_wanted, 1, __ATOMIC_ACQ_REL);
-    return wait_for_final(mine) && load_relaxed(view().header().agent_error) == 0;
+    const bool came = wait_for_final(mine);
+    asking_lock.unlock();
+    return came && load_relaxed(view().header().agent_error) == 0;
 }
 
 void mark_drained(egpu_end_reason reason) {
     egpu_segment_header& header = view().header();
+    if (segment::load_acquire(header.state) >= EGPU_SESSION_DRAINED && !any_equipped() && reason != EGPU_END_CONTEXT)
+        return;  // the end of the last context was it
     segment::store_relaxed(header.end_reason, static_cast<std::uint32_t>(reason));
     segment::raise(header.state, std::uint32_t{EGPU_SESSION_DRAINED});
 }

@@ -2,6 +2,7 @@
 // The drain: copies the session's maps from GPU memory into the segment, on a thread of its own.
 #pragma once
 
+#include "agent/maps/places.hpp"
 #include "segment/layout/layout.h"
 
 namespace egpu::agent {
@@ -14,9 +15,9 @@ bool start_drain();
 /// only while the drain sleeps.
 void application_synchronised();
 
-/// A last copy of all maps, waited for at most 200 ms. True where it came through. Only in the process that claimed the
-/// session, only while it is observed.
-bool final_copies();
+/// A last copy of all maps, waited for at most 200 ms, after what runs in `place` (null: in all of them) has ended.
+/// True where it came through. Only in the process that claimed the session, only while it is observed.
+bool final_copies(Place* place);
 
 /// The session's state becomes DRAINED, with what ended it.
 void mark_drained(egpu_end_reason reason);
@@ -27,6 +28,8 @@ class DrainPaused {
 public:
     DrainPaused();
     ~DrainPaused();
+    /// False where the drain is stuck inside the driver.
+    bool is_paused() const { return locked_; }
     DrainPaused(const DrainPaused&) = delete;
     DrainPaused& operator=(const DrainPaused&) = delete;
 

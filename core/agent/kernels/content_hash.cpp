@@ -26,7 +26,7 @@ ContentHash content_hash(std::span<const std::byte> bytes) {
 
 bool was_sent(const ContentHash& hash) {
     for (std::size_t i = 0; i < count; ++i)
-        if (sent[i].low == hash.low && sent[i].high == hash.high)
+        if (sent[i] == hash)
             return true;
     return false;
 }

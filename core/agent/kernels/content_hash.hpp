@@ -11,6 +11,7 @@ namespace egpu::agent {
 struct ContentHash {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
+    bool operator==(const ContentHash&) const = default;
 };
 
 /// The same value as egpu::content_hash; compiled in, so that the application gets no library from us.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/kernels/copies.hpp"
 
-#include <cstdlib>
 #include <cstring>
 
 #include "agent/driver/driver.hpp"
-#include "agent/maps/device_maps.hpp"
+#include "agent/kernels/copy_table.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 
@@ -13,26 +12,14 @@ namespace egpu::agent {
 
 namespace {
 
-constexpr const char* kTableSymbol = "egpu_table";
-constexpr int kWarp = 32;
-constexpr int kMostWarps = 32;                 // of a block: 1,024 threads
 constexpr std::size_t kLongestName = 1 << 16;  // bytes of a mangled kernel or variable name
 
-constinit int waiting_images = 0;
+constinit std::uint32_t waiting_in = ~0u;  // bit i: place i may lack copies
 constinit std::uint32_t copies_loaded = 0;
 
-// What load_one found out.
-struct Loaded {
-    egpu_message_copy_result result{};
-    CUmodule module = nullptr;
-    CUfunction copy = nullptr;
-    CUfunction original = nullptr;
-    std::uint32_t resident_warps = ~0u;
-};
-
-bool failed(Loaded* loaded, egpu_copy_reason reason, CUresult result) {
-    loaded->result.reason = reason;
-    loaded->result.result = static_cast<std::int32_t>(result);
+bool failed(egpu_message_copy_result* out, egpu_copy_reason reason, CUresult result) {
+    out->reason = reason;
+    out->result = static_cast<std::int32_t>(result);
     return false;
 }
 
@@ -65,153 +52,113 @@ CUfunction original_function(const Image& image, const char* name) {
     return function;
 }
 
-int attribute(CUfunction function, CUfunction_attribute which) {
+std::uint32_t attribute(CUfunction function, CUfunction_attribute which) {
     int value = 0;
-    const Driver& real = driver();
-    if (function == nullptr || real.cuFuncGetAttribute == nullptr ||
-        real.cuFuncGetAttribute(&value, which, function) != CUDA_SUCCESS || value < 0)
-        return 0;
-    return value;
-}
-
-// Address of a variable of the application, by its PTX name, on the application's own handle.
-CUdeviceptr global_of(const Image& image, const char* name) {
-    const Driver& real = driver();
-    CUdeviceptr address = 0;
-    std::size_t bytes = 0;
-    if (image.library == nullptr)
-        return real.cuModuleGetGlobal_v2(&address, &bytes, image.module, name) == CUDA_SUCCESS ? address : 0;
-    if (real.cuLibraryGetGlobal(&address, &bytes, image.library, name) == CUDA_SUCCESS)
-        return address;
-    const bool managed = real.cuLibraryGetManaged != nullptr &&
-                         real.cuLibraryGetManaged(&address, &bytes, image.library, name) == CUDA_SUCCESS;
-    return managed ? address : 0;
-}
-
-bool fill_entry(const Image& image, const ReceivedCopy& copy, const egpu_table_entry& entry, std::uint64_t* word,
-                Loaded* loaded) {
-    if (entry.kind == 1) {
-        if (entry.map >= view().map_count() || entry.offset >= view().geometry(entry.map).device_bytes())
-            return failed(loaded, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_INVALID_VALUE);
-        const CUdeviceptr base = map_memory(entry.map);
-        if (base == 0)
-            return failed(loaded, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
-        *word = base + entry.offset;
-        return true;
-    }
-    const std::string_view symbols = copy.symbols();
-    if (entry.kind != 2 || entry.offset >= symbols.size() ||
-        symbols.find('\0', static_cast<std::size_t>(entry.offset)) == std::string_view::npos)
-        return failed(loaded, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_INVALID_VALUE);
-    *word = global_of(image, symbols.data() + entry.offset);
-    return *word != 0 || failed(loaded, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_NOT_FOUND);
-}
-
-bool fill_table(const Image& image, const ReceivedCopy& copy, Loaded* loaded) {
-    const std::size_t bytes = copy.head.entries * sizeof(std::uint64_t);
-    if (bytes == 0)
-        return true;
-    const Driver& real = driver();
-    CUdeviceptr address = 0;
-    std::size_t size = 0;
-    const CUresult found = real.cuModuleGetGlobal_v2(&address, &size, loaded->module, kTableSymbol);
-    if (found != CUDA_SUCCESS || size < bytes)
-        return failed(loaded, EGPU_COPY_NO_SYMBOL, found != CUDA_SUCCESS ? found : CUDA_ERROR_INVALID_VALUE);
-    Buffer words(bytes);
-    if (words.size() == 0)
-        return failed(loaded, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
-    auto* word = reinterpret_cast<std::uint64_t*>(words.data());
-    for (std::uint32_t i = 0; i < copy.head.entries; ++i) {
-        egpu_table_entry entry{};
-        std::memcpy(&entry, copy.entries().data() + i * sizeof(entry), sizeof(entry));
-        if (!fill_entry(image, copy, entry, &word[i], loaded))
-            return false;
-    }
-    CUresult sent = real.cuMemcpyHtoDAsync_v2(address, words.data(), bytes, own_stream());
-    if (sent == CUDA_SUCCESS)
-        sent = real.cuStreamSynchronize(own_stream());
-    return sent == CUDA_SUCCESS || failed(loaded, EGPU_COPY_LOAD_FAILED, sent);
+    const auto ask = driver().cuFuncGetAttribute;
+    return ask != nullptr && ask(&value, which, function) == CUDA_SUCCESS && value > 0
+               ? static_cast<std::uint32_t>(value)
+               : 0;
 }
 
 // Local memory over what the context has reserved would make the driver stall the launch and keep gigabytes.
-bool local_memory_fits(Loaded* loaded) {
-    const int copy = attribute(loaded->copy, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-    const int original = attribute(loaded->original, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
-    loaded->result.local_bytes = static_cast<std::uint32_t>(copy);
-    loaded->result.original_local_bytes = static_cast<std::uint32_t>(original);
+bool local_memory_fits(const Functions& functions, egpu_message_copy_result* result) {
+    result->local_bytes = attribute(functions.copy, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    result->original_local_bytes = attribute(functions.original, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     std::size_t limit = 0;
     if (driver().cuCtxGetLimit == nullptr || driver().cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE) != CUDA_SUCCESS)
         limit = 0;
-    return copy <= original || static_cast<std::size_t>(copy) <= limit ||
-           failed(loaded, EGPU_COPY_LOCAL_MEMORY, CUDA_SUCCESS);
-}
-
-int resident_blocks(CUfunction function, int threads) {
-    int blocks = -1;
-    const Driver& real = driver();
-    if (real.cuOccupancyMaxActiveBlocksPerMultiprocessor == nullptr ||
-        real.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, threads, 0) != CUDA_SUCCESS)
-        return -1;
-    return blocks;
-}
-
-// For which block sizes the copy keeps the original's blocks per SM. Compared without dynamic shared memory: static
-// shared memory is the same for both, so what a launch adds takes the same away from both.
-bool residency_holds(Loaded* loaded) {
-    loaded->result.registers = static_cast<std::uint32_t>(attribute(loaded->copy, CU_FUNC_ATTRIBUTE_NUM_REGS));
-    loaded->result.original_registers =
-        static_cast<std::uint32_t>(attribute(loaded->original, CU_FUNC_ATTRIBUTE_NUM_REGS));
-    if (attribute(loaded->copy, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) >
-        attribute(loaded->original, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES))
-        return failed(loaded, EGPU_COPY_FEWER_BLOCKS, CUDA_SUCCESS);
-    if (loaded->original == nullptr || loaded->result.registers <= loaded->result.original_registers)
-        return true;
-    const int most = attribute(loaded->original, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-    std::uint32_t kept = 0;
-    for (int warps = 1; warps <= kMostWarps; ++warps) {
-        const int original = resident_blocks(loaded->original, warps * kWarp);
-        const int copy = resident_blocks(loaded->copy, warps * kWarp);
-        if (original < 0 || copy < 0 || copy >= original)
-            kept |= 1u << (warps - 1);
-    }
-    loaded->resident_warps = kept;
-    const int reachable = most > 0 && most < kMostWarps * kWarp ? (most + kWarp - 1) / kWarp : kMostWarps;
-    const std::uint32_t possible = reachable >= kMostWarps ? ~0u : (1u << reachable) - 1;
-    return (kept & possible) != 0 || failed(loaded, EGPU_COPY_FEWER_BLOCKS, CUDA_SUCCESS);
+    return result->local_bytes <= result->original_local_bytes || result->local_bytes <= limit ||
+           failed(result, EGPU_COPY_LOCAL_MEMORY, CUDA_SUCCESS);
 }
 
 // What the application has set on its function by now.
-void mirror_attributes(const Loaded& loaded) {
+bool take_attributes_over(const Functions& functions, egpu_message_copy_result* result) {
     constexpr CUfunction_attribute kMirrored[] = {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                   CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                                   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED};
     const Driver& real = driver();
     for (const CUfunction_attribute which : kMirrored) {
         int wanted = 0, present = 0;
-        if (loaded.original != nullptr && real.cuFuncGetAttribute != nullptr && real.cuFuncSetAttribute != nullptr &&
-            real.cuFuncGetAttribute(&wanted, which, loaded.original) == CUDA_SUCCESS &&
-            real.cuFuncGetAttribute(&present, which, loaded.copy) == CUDA_SUCCESS && wanted != present)
-            real.cuFuncSetAttribute(loaded.copy, which, wanted);
+        if (real.cuFuncGetAttribute == nullptr || real.cuFuncSetAttribute == nullptr ||
+            real.cuFuncGetAttribute(&wanted, which, functions.original) != CUDA_SUCCESS ||
+            real.cuFuncGetAttribute(&present, which, functions.copy) != CUDA_SUCCESS || wanted == present)
+            continue;
+        const CUresult set = real.cuFuncSetAttribute(functions.copy, which, wanted);
+        if (set != CUDA_SUCCESS)
+            return failed(result, EGPU_COPY_LOAD_FAILED, set);
     }
+    return true;
 }
 
-bool load_one(const Image& image, const ReceivedCopy& copy, Loaded* loaded) {
+bool load_module(const ReceivedCopy& received, const char* name, Copy* copy, egpu_message_copy_result* result) {
     const Driver& real = driver();
-    const Buffer name = ended(copy.name());
-    if (!adopt_current_context() || (image.context != nullptr && image.context != home_context()))
-        return failed(loaded, EGPU_COPY_OTHER_CONTEXT, CUDA_SUCCESS);
-    if (name.size() == 0 || copy.image() == nullptr || copies_loaded >= EGPU_SEGMENT_MAX_KERNELS)
-        return failed(loaded, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
-    CUresult result = real.cuModuleLoadData(&loaded->module, copy.image());
-    if (result == CUDA_SUCCESS)
-        result = real.cuModuleGetFunction(&loaded->copy, loaded->module, text_of(name));
-    if (result != CUDA_SUCCESS)
-        return failed(loaded, EGPU_COPY_LOAD_FAILED, result);
-    loaded->original = original_function(image, text_of(name));
-    if (!local_memory_fits(loaded) || !residency_holds(loaded) || !fill_table(image, copy, loaded))
-        return false;
-    mirror_attributes(*loaded);
+    if (received.image() == nullptr || copies_loaded >= EGPU_SEGMENT_MAX_KERNELS)
+        return failed(result, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+    CUresult loaded = real.cuModuleLoadData(&copy->module, received.image());
+    if (loaded == CUDA_SUCCESS)
+        loaded = real.cuModuleGetFunction(&copy->functions.copy, copy->module, name);
+    if (loaded != CUDA_SUCCESS) {
+        copy->functions.copy = nullptr;
+        return failed(result, EGPU_COPY_LOAD_FAILED, loaded);
+    }
+    segment::store_relaxed(view().header().copies_loaded, ++copies_loaded);
     return true;
+}
+
+// Everything that depends on the original: done at the load, and again where a copy gets another instance of it.
+bool fit_to_original(const Image& image, Place* place, const ReceivedCopy& received, const char* name, Copy* copy,
+                     egpu_message_copy_result* result) {
+    Functions& functions = copy->functions;
+    functions.original = original_function(image, name);
+    if (functions.original == nullptr)
+        return failed(result, EGPU_COPY_LOAD_FAILED, CUDA_ERROR_NOT_FOUND);
+    functions.registers = result->registers = attribute(functions.copy, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    functions.original_registers = result->original_registers =
+        attribute(functions.original, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    forget_configurations(&functions);
+    if (!local_memory_fits(functions, result))
+        return false;
+    if (!compare_residency(&functions))
+        return failed(result, EGPU_COPY_FEWER_BLOCKS, CUDA_SUCCESS);
+    return fill_table(image, place, copy->module, received, result) && take_attributes_over(functions, result);
+}
+
+// A copy of the same content in this place, made for this kernel when its image was loaded before.
+Copy* earlier_copy(const Place& place, const Kernel& kernel, const ContentHash& content) {
+    Copy* copy = copies_of(place);
+    while (copy != nullptr && (copy->kernel != &kernel || !(copy->content == content)))
+        copy = copy->next;
+    return copy;
+}
+
+// Null where the original has to run; then `result` says why.
+Copy* load_one(const Image& image, Kernel* kernel, Place* place, const ReceivedCopy& received,
+               egpu_message_copy_result* result) {
+    const Buffer name = ended(received.name());
+    if (name.size() == 0) {
+        failed(result, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+        return nullptr;
+    }
+    Copy* copy = earlier_copy(*place, *kernel, received.content);
+    if (copy == nullptr && (copy = new_copy()) != nullptr) {
+        copy->kernel = kernel;
+        copy->content = received.content;
+        load_module(received, text_of(name), copy, result);
+        copy->reason = result->reason;
+        copy->result = result->result;
+        // What was loaded stays loaded, so it is kept: the next load of the image finds it.
+        copy->next = copies_of(*place);
+        copies_of(*place) = copy;
+    }
+    if (copy == nullptr) {
+        failed(result, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+        return nullptr;
+    }
+    if (copy->functions.copy == nullptr) {
+        failed(result, static_cast<egpu_copy_reason>(copy->reason), static_cast<CUresult>(copy->result));
+        return nullptr;
+    }
+    return fit_to_original(image, place, received, text_of(name), copy, result) ? copy : nullptr;
 }
 
 void record(egpu_kernel_counters* counters, const egpu_message_copy_result& result) {
@@ -229,74 +176,115 @@ void record_load(egpu_kernel_counters* counters, const egpu_message_copy_result&
         record(counters, result);
 }
 
-void load_and_tell(Image* image, const ReceivedCopy& copy) {
-    Kernel* kernel = find_kernel(*image, copy.name());
-    Loaded loaded;
-    loaded.result.kernel_id = copy.head.kernel_id;
-    bool ready = false;
-    if (kernel == nullptr || kernel->id != copy.head.kernel_id)
-        failed(&loaded, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_NOT_FOUND);
-    else
-        ready = load_one(*image, copy, &loaded);
-    if (kernel != nullptr)
-        record_load(kernel->counters, loaded.result);
-    if (ready) {
-        segment::store_relaxed(view().header().copies_loaded, ++copies_loaded);
-        kernel->resident_warps = loaded.resident_warps;
-        __atomic_store_n(&kernel->copy, loaded.copy, __ATOMIC_RELEASE);
+void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
+    Kernel* kernel = find_kernel(*image, received.name());
+    egpu_message_copy_result result{};
+    result.kernel_id = received.head.kernel_id;
+    if (kernel == nullptr || kernel->id != received.head.kernel_id) {
+        failed(&result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_NOT_FOUND);
+    } else {
+        const unsigned int index = index_of(*place);
+        const Copy* current = current_copy(*kernel, index);
+        if (current != nullptr && current->content == received.content)
+            return;  // came twice: with the image, and late
+        Copy* copy = nullptr;
+        if (!equip(place))
+            failed(&result, EGPU_COPY_LOAD_FAILED, CUDA_ERROR_INVALID_CONTEXT);
+        else if (!is_like_told_device(place->device))
+            failed(&result, EGPU_COPY_OTHER_DEVICE, CUDA_SUCCESS);
+        else
+            copy = load_one(*image, kernel, place, received, &result);
+        record_load(kernel->counters, result);
+        if (copy != nullptr) {
+            replace_copy(kernel, index, copy);
+            // Once more: what was set between the first time and now found no copy to set it on.
+            if (!take_attributes_over(copy->functions, &result))
+                retire_copy(kernel, index, EGPU_COPY_LOAD_FAILED, static_cast<CUresult>(result.result));
+        }
     }
-    tell_result(image->request, loaded.result);
+    tell_result(image->request, result);
 }
 
-void free_copies(Image* image) {
-    while (image->waiting != nullptr) {
-        ReceivedCopy* copy = image->waiting;
-        image->waiting = copy->next;
-        copy->~ReceivedCopy();
-        std::free(copy);
-    }
+// A library comes to a further place: its copies were loaded into the one before and are not kept here.
+void ask_again(Image* image) {
+    LoadedImage loaded;
+    loaded.identity = image->identity;
+    Answer answer;
+    ask_about(loaded, &answer);
+    const Lock inventory(inventory_lock());
+    image->request = answer.request;  // what comes too late for this is taken in later
+    image->waiting = answer.copies;
 }
 
 }  // namespace
 
-bool copies_wait() {
-    return __atomic_load_n(&waiting_images, __ATOMIC_RELAXED) != 0;
+bool copies_wait(const Place& place) {
+    return ((__atomic_load_n(&waiting_in, __ATOMIC_RELAXED) >> index_of(place)) & 1) != 0;
 }
 
-void load_copies(Image* image) {
+void copies_came() {
+    __atomic_store_n(&waiting_in, ~0u, __ATOMIC_RELAXED);
+}
+
+void load_copies(Image* image, Place* place) {
+    const unsigned int index = index_of(*place);
+    if (!lacks_copies(*image, index) || (image->library == nullptr && image->place != index))
+        return;
     if (image->waiting == nullptr)
-        return;
-    CUcontext current = nullptr;
-    if (driver().cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr) {
-        __atomic_store_n(&waiting_images, 1, __ATOMIC_RELAXED);
-        return;
-    }
-    CUdevice device = 0;
-    if (home_context() == nullptr && driver().cuCtxGetDevice(&device) == CUDA_SUCCESS)
-        tell_device(device);
+        ask_again(image);
     for (const ReceivedCopy* copy = image->waiting; copy != nullptr && mode() == Mode::observing; copy = copy->next)
-        load_and_tell(image, *copy);
-    free_copies(image);
+        load_and_tell(image, place, *copy);
+    free_copies_of(&image->waiting);
+    __atomic_fetch_or(&image->loaded_places, 1u << index, __ATOMIC_RELEASE);
+    if (image->library != nullptr)
+        __atomic_fetch_or(&waiting_in, ~(1u << index), __ATOMIC_RELAXED);
 }
 
-void load_waiting_copies() {
-    __atomic_store_n(&waiting_images, 0, __ATOMIC_RELAXED);
-    for (Image* image = first_image(); image != nullptr; image = image->next)
-        load_copies(image);
+void load_waiting_copies(Place* place) {
+    __atomic_fetch_and(&waiting_in, ~(1u << index_of(*place)), __ATOMIC_RELAXED);
+    for (Image* image = first_image(); image != nullptr && mode() == Mode::observing; image = image->next)
+        load_copies(image, place);
 }
 
-void retire_copy(Kernel* kernel, egpu_copy_reason reason, CUresult result) {
-    __atomic_store_n(&kernel->copy, static_cast<CUfunction>(nullptr), __ATOMIC_RELEASE);
+void retire_copy(Kernel* kernel, unsigned int place, egpu_copy_reason reason, CUresult result) {
+    replace_copy(kernel, place, nullptr);
     egpu_message_copy_result record_of{};
     record_of.reason = reason;
     record_of.result = static_cast<std::int32_t>(result);
     record(kernel->counters, record_of);
 }
 
-void retire_all_copies() {
-    for (Image* image = first_image(); image != nullptr; image = image->next)
-        for (std::uint32_t i = 0; i < image->kernel_count; ++i)
-            __atomic_store_n(&image->kernels[i].copy, static_cast<CUfunction>(nullptr), __ATOMIC_RELEASE);
+void end_place(Place* place) {
+    for (const Copy* copy = copies_of(*place); copy != nullptr; copy = copy->next)
+        copies_loaded -= copy->functions.copy != nullptr ? 1 : 0;
+    segment::store_relaxed(view().header().copies_loaded, copies_loaded);
+    drop_place(*place);
+    __atomic_fetch_or(&waiting_in, 1u << index_of(*place), __ATOMIC_RELAXED);
+    forget_place(place);
+}
+
+void mirror_on_copies(const void* handle, CUdevice device, CUresult (*call)(CUfunction, const void*),
+                      const void* what) {
+    const Handle known = handles().find(handle);
+    const Driver& real = driver();
+    if (known.kernel == nullptr || real.cuCtxPushCurrent_v2 == nullptr || real.cuCtxPopCurrent_v2 == nullptr)
+        return;
+    const OwnCalls own;
+    // A function of a library is of one context; which, only the driver knows: the current one, or the call had failed.
+    const Place* only = known.context_free && device < 0 ? current_place() : nullptr;
+    for (unsigned int i = 0; i < places_used(); ++i) {
+        const Place& place = place_at(i);
+        Copy* copy = current_copy(*known.kernel, i);
+        if (copy == nullptr || (device >= 0 && place.device != device) || (only != nullptr && only != &place) ||
+            real.cuCtxPushCurrent_v2(place.context) != CUDA_SUCCESS)
+            continue;
+        const CUresult result = call(copy->functions.copy, what);
+        forget_configurations(&copy->functions);
+        CUcontext popped = nullptr;
+        real.cuCtxPopCurrent_v2(&popped);
+        if (result != CUDA_SUCCESS)
+            retire_copy(known.kernel, i, EGPU_COPY_LOAD_FAILED, result);
+    }
 }
 
 }  // namespace egpu::agent

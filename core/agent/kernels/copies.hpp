@@ -6,21 +6,36 @@
 
 namespace egpu::agent {
 
-/// Loads the copies of `image` that wait for a context, into the current one, and tells the egpu process what became
-/// of each. Without a current context they go on waiting. Inside OwnCalls and under the load lock.
-void load_copies(Image* image);
+/// Loads the copies of `image` into `place`, whose context is current, and tells the egpu process what became of each.
+/// Of a library that is in another place already, they are asked for once more. Inside OwnCalls and under the load
+/// lock.
+void load_copies(Image* image, Place* place);
 
 /// The same for all images. Called at moments when a load stalls nobody: inside the application's own load or context
-/// creation, after it synchronised its context, before its first launch.
-void load_waiting_copies();
+/// creation, after a call that left the context idle, before its first launch.
+void load_waiting_copies(Place* place);
 
-/// One relaxed load: whether load_waiting_copies() has anything to do.
-bool copies_wait();
+/// One relaxed load: whether load_waiting_copies() may have anything to do there.
+bool copies_wait(const Place& place);
+/// Copies came, for whatever place.
+void copies_came();
+
+/// Whether there are copies for this image that place `index` has not got.
+inline bool lacks_copies(const Image& image, unsigned int index) {
+    return __atomic_load_n(&image.copy_count, __ATOMIC_ACQUIRE) != 0 &&
+           ((__atomic_load_n(&image.loaded_places, __ATOMIC_ACQUIRE) >> index) & 1) == 0;
+}
 
 /// The copy is never launched again; the reason is recorded.
-void retire_copy(Kernel* kernel, egpu_copy_reason reason, CUresult result);
+void retire_copy(Kernel* kernel, unsigned int place, egpu_copy_reason reason, CUresult result);
 
-/// At the end of the observed context: all copies of all kernels.
-void retire_all_copies();
+/// Before the context of a place goes away, with the drain paused and under both locks: its copies and handles.
+void end_place(Place* place);
+
+/// Does to copies what the application did to their original: `call` for each current copy of the kernel that the
+/// handle stands for, with its context current; only in places of `device` where that is not -1. A copy that can't
+/// follow is retired.
+void mirror_on_copies(const void* handle, CUdevice device, CUresult (*call)(CUfunction copy, const void* what),
+                      const void* what);
 
 }  // namespace egpu::agent

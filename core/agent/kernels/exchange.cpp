@@ -5,7 +5,6 @@
 #include <new>
 
 #include "agent/driver/driver.hpp"
-#include "agent/kernels/content_hash.hpp"
 #include "agent/session/session.hpp"
 #include "agent/session/text.hpp"
 #include "segment/access/shared.hpp"
@@ -27,9 +26,17 @@ constexpr std::uint32_t kMostEntries = 1u << 16;  // words of egpu_table: 64 KiB
 constexpr std::uint32_t kMostSymbolBytes = 1u << 24;
 constexpr std::uint64_t kMostKernelBytes = std::uint64_t{64} << 20;
 
+// Kernels and copies that came after nobody waited for them any longer.
+struct LateAnswer {
+    Answer answer;
+    LateAnswer* next = nullptr;
+};
+
 constinit bool channel_open = false;
 constinit std::uint32_t last_request = 0;
 constinit int told_device = -1;
+constinit LateAnswer* late_answers = nullptr;  // oldest first
+constinit std::uint32_t late_count = 0;        // of them; atomic
 alignas(MessageSender) constinit unsigned char sender_storage[sizeof(MessageSender)] = {};
 alignas(MessageReceiver) constinit unsigned char receiver_storage[sizeof(MessageReceiver)] = {};
 
@@ -45,7 +52,7 @@ void open_channel() {
         return;
     new (sender_storage) MessageSender(view().to_host());
     new (receiver_storage) MessageReceiver(view().to_agent());
-    channel_open = true;
+    __atomic_store_n(&channel_open, true, __ATOMIC_RELEASE);
 }
 
 bool worth_waiting(void*) {
@@ -74,23 +81,25 @@ std::uint64_t padded(std::uint64_t bytes) {
 }
 
 bool send_image(const LoadedImage& image, std::uint32_t request) {
-    const ContentHash hash = content_hash(image.bytes);
+    const ImageIdentity& identity = image.identity;
     egpu_message_image head{};
-    head.hash_low = hash.low;
-    head.hash_high = hash.high;
-    head.image_bytes = image.bytes.size();
-    head.kind = image.kind;
-    head.relocatable = image.relocatable ? 1 : 0;
-    head.maxregisters = image.maxregisters;
-    head.optimisation_level = image.optimisation_level;
+    head.hash_low = identity.hash.low;
+    head.hash_high = identity.hash.high;
+    head.image_bytes = identity.bytes;
+    head.kind = identity.kind;
+    head.relocatable = identity.relocatable ? 1 : 0;
+    head.maxregisters = identity.maxregisters;
+    head.optimisation_level = identity.optimisation_level;
     copy_text(head.path, image.path);
-    const bool known = was_sent(hash);
+    const bool known = was_sent(identity.hash);
+    if (!known && image.bytes.empty())
+        return false;
     const std::span<const std::byte> parts[] = {segment::bytes_of(head), image.bytes};
     const std::span<const std::span<const std::byte>> sent(parts, known ? 1 : 2);
     if (!usable(sender().send(EGPU_MESSAGE_IMAGE, request, sent, patience(kStall))))
         return false;
     if (!known)
-        remember_sent(hash);
+        remember_sent(identity.hash);
     return true;
 }
 
@@ -145,27 +154,86 @@ bool receive_copy(Answer* answer) {
     if (copy->body.size() == 0)
         return true;
     copy->body.data()[rest] = std::byte{0};
-    return usable(receiver().read(copy->body.bytes().first(rest), patience(kStall)));
+    if (!usable(receiver().read(copy->body.bytes().first(rest), patience(kStall))))
+        return false;
+    copy->content = content_hash(copy->body.bytes());
+    return true;
 }
 
-// Messages until the end of the answer to `request`; those to requests that timed out are passed over.
+// The part of an answer that is received now; false where the channel is broken.
+bool receive_part(const egpu_message& header, Answer* answer) {
+    switch (header.type) {
+        case EGPU_MESSAGE_KERNELS:
+            return receive_kernels(answer);
+        case EGPU_MESSAGE_COPY:
+            return receive_copy(answer);
+        default:
+            return true;
+    }
+}
+
+Answer* late_answer_to(std::uint32_t request) {
+    LateAnswer** link = &late_answers;
+    while (*link != nullptr && (*link)->answer.request != request)
+        link = &(*link)->next;
+    if (*link == nullptr) {
+        void* place = std::malloc(sizeof(LateAnswer));
+        if (place == nullptr)
+            return nullptr;
+        *link = new (place) LateAnswer;
+        (*link)->answer.request = request;
+        __atomic_add_fetch(&late_count, 1, __ATOMIC_RELAXED);
+    }
+    return &(*link)->answer;
+}
+
+bool is_answer(const egpu_message& header) {
+    return header.type >= EGPU_MESSAGE_KERNELS && header.type <= EGPU_MESSAGE_END_OF_COPIES &&
+           header.request <= last_request;
+}
+
+// Without memory for it, it is passed over: its originals run.
+bool receive_late(const egpu_message& header) {
+    if (header.type == EGPU_MESSAGE_END_OF_COPIES)
+        return true;
+    Answer* answer = late_answer_to(header.request);
+    return answer == nullptr || receive_part(header, answer);
+}
+
+// Messages until the end of the answer to `request`; those to requests that timed out are kept for later.
 bool receive_answer(Answer* answer, std::uint64_t deadline) {
     bool named = false;
     for (;;) {
         egpu_message header{};
         if (!usable(receiver().receive(&header, patience(left_until(deadline)))))
             return named;
-        const bool known = header.type >= EGPU_MESSAGE_KERNELS && header.type <= EGPU_MESSAGE_END_OF_COPIES;
-        if (!known || header.request > answer->request)
+        if (!is_answer(header))
             return nonsense() || named;
-        if (header.request != answer->request)
+        if (header.request != answer->request) {
+            if (!receive_late(header))
+                return named;
             continue;
+        }
         if (header.type == EGPU_MESSAGE_END_OF_COPIES)
             return named;
-        const bool went_well = header.type == EGPU_MESSAGE_KERNELS ? receive_kernels(answer) : receive_copy(answer);
-        if (!went_well)
+        if (!receive_part(header, answer))
             return named;
         named = named || header.type == EGPU_MESSAGE_KERNELS;
+    }
+}
+
+// Takes off the ring what lies there.
+void receive_what_came() {
+    while (channel_open && !receiver().broken()) {
+        egpu_message header{};
+        if (!usable(receiver().receive(&header, patience(0))))
+            return;
+        if (!is_answer(header)) {
+            nonsense();
+            return;
+        }
+        if (!receive_late(header))
+            return;
     }
 }
 
@@ -197,6 +265,36 @@ const void* ReceivedCopy::image() const {
     std::byte* image = body.data() + head.entries * sizeof(egpu_table_entry) + padded(head.symbol_bytes);
     image[head.image_bytes] = std::byte{0};  // in the padding, or the byte that was added
     return image;
+}
+
+void free_copies_of(ReceivedCopy** copies) {
+    while (*copies != nullptr) {
+        ReceivedCopy* copy = *copies;
+        *copies = copy->next;
+        copy->~ReceivedCopy();
+        std::free(copy);
+    }
+}
+
+bool next_late_answer(Answer* answer) {
+    receive_what_came();
+    LateAnswer* late = late_answers;
+    if (late == nullptr)
+        return false;
+    late_answers = late->next;
+    __atomic_sub_fetch(&late_count, 1, __ATOMIC_RELAXED);
+    *answer = static_cast<Answer&&>(late->answer);
+    late->~LateAnswer();
+    std::free(late);
+    return true;
+}
+
+bool messages_wait() {
+    if (!__atomic_load_n(&channel_open, __ATOMIC_ACQUIRE))
+        return false;
+    const egpu_ring& ring = view().header().to_agent;
+    return segment::load_acquire(ring.written) != segment::load_relaxed(ring.read) ||
+           __atomic_load_n(&late_count, __ATOMIC_RELAXED) != 0;
 }
 
 bool ask_about(const LoadedImage& image, Answer* answer) {
@@ -237,8 +335,22 @@ void tell_result(std::uint32_t request, const egpu_message_copy_result& result) 
     usable(sender().send(EGPU_MESSAGE_COPY_RESULT, request, parts, patience(kStall)));
 }
 
+bool is_like_told_device(int device) {
+    if (device == told_device || told_device < 0)
+        return true;
+    const auto ask = driver().cuDeviceGetAttribute;
+    for (const CUdevice_attribute which :
+         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR}) {
+        int told = 0, here = -1;
+        if (ask == nullptr || ask(&told, which, told_device) != CUDA_SUCCESS ||
+            ask(&here, which, device) != CUDA_SUCCESS || told != here)
+            return false;
+    }
+    return true;
+}
+
 void tell_device(int device) {
-    if (told_device == device)
+    if (told_device >= 0)
         return;
     told_device = device;
     open_channel();

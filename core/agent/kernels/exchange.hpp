@@ -6,25 +6,34 @@
 #include <span>
 #include <string_view>
 
+#include "agent/kernels/content_hash.hpp"
 #include "agent/session/buffer.hpp"
 #include "segment/channel/messages.h"
 
 namespace egpu::agent {
 
-/// What the application loaded.
-struct LoadedImage {
-    std::span<const std::byte> bytes;
+/// By what the egpu process knows an image again.
+struct ImageIdentity {
+    ContentHash hash;
+    std::uint64_t bytes = 0;
     std::uint32_t kind = 0;  ///< egpu_image_kind
     bool relocatable = false;
     std::uint32_t maxregisters = 0;
     std::uint32_t optimisation_level = 0xffffffff;
-    const char* path = "";  ///< of the file that holds it
+};
+
+/// What the application loaded.
+struct LoadedImage {
+    ImageIdentity identity;
+    std::span<const std::byte> bytes;  ///< empty: the egpu process has them
+    const char* path = "";             ///< of the file that holds it
 };
 
 /// A COPY message: its parts were checked to lie inside the body.
 struct ReceivedCopy {
     egpu_message_copy head{};
-    Buffer body;  ///< whole body; ends with a NUL that was not sent, behind the image
+    Buffer body;          ///< whole body; ends with a NUL that was not sent, behind the image
+    ContentHash content;  ///< of all that was received
     ReceivedCopy* next = nullptr;
 
     std::span<const std::byte> entries() const;
@@ -39,10 +48,17 @@ struct Answer {
     std::uint32_t kernel_count = 0;
     ReceivedCopy* copies = nullptr;  ///< in the order they came; owned by whoever takes the answer
 };
+void free_copies_of(ReceivedCopy** copies);
 
 /// Sends the image (its bytes once a hash) and waits for the answer, at most the session's wait_ms and only while the
 /// egpu process lives. False where no kernel list came; the reason is counted in the segment.
 bool ask_about(const LoadedImage& image, Answer* answer);
+
+/// What came for requests that were not waited for any longer: one after the other, until there is none. Without driver
+/// calls and without waiting for more than a message that has begun.
+bool next_late_answer(Answer* answer);
+/// True while the ring has something for us: an estimate, without the lock.
+bool messages_wait();
 
 /// One entry of Answer::kernels; false at the end or where the rest makes no sense.
 struct NamedKernel {
@@ -54,9 +70,10 @@ bool next_kernel(const Answer& answer, std::size_t* position, NamedKernel* kerne
 /// Tells what became of a copy.
 void tell_result(std::uint32_t request, const egpu_message_copy_result& result);
 
-/// Tells which device there is (also in the segment's header); again where it is another one than was told. Before the
-/// first image.
+/// Tells which device there is (also in the segment's header), once. Before the first image.
 void tell_device(int device);
+/// Whether copies made for the device that was told run on this one.
+bool is_like_told_device(int device);
 
 /// Time that a thread of the application spent waiting for us.
 void count_wait(std::uint64_t nanoseconds);

@@ -10,8 +10,7 @@ namespace {
 constexpr std::uintptr_t kEmpty = 0;
 constexpr std::uintptr_t kDeleted = 1;
 constexpr std::uintptr_t kContextFree = 1;
-constexpr std::uintptr_t kOtherContext = 2;
-constexpr std::uintptr_t kFlags = 3;
+constexpr std::uintptr_t kFlags = 1;
 
 std::size_t slot_of(std::uintptr_t key) {
     // Fibonacci hashing (Knuth, TAOCP 6.4): handles are aligned pointers, so their low bits say nothing.
@@ -27,12 +26,11 @@ void store(std::uintptr_t& word, std::uintptr_t value) {
 }
 
 std::uintptr_t pack(const Handle& handle) {
-    return reinterpret_cast<std::uintptr_t>(handle.kernel) | (handle.context_free ? kContextFree : 0) |
-           (handle.other_context ? kOtherContext : 0);
+    return reinterpret_cast<std::uintptr_t>(handle.kernel) | (handle.context_free ? kContextFree : 0);
 }
 
 Handle unpack(std::uintptr_t value) {
-    return {reinterpret_cast<Kernel*>(value & ~kFlags), (value & kContextFree) != 0, (value & kOtherContext) != 0};
+    return {reinterpret_cast<Kernel*>(value & ~kFlags), (value & kContextFree) != 0};
 }
 
 }  // namespace

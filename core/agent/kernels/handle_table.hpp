@@ -12,9 +12,8 @@ struct Kernel;
 
 /// What a handle stands for.
 struct Handle {
-    Kernel* kernel = nullptr;    ///< null: not in the table
-    bool context_free = false;   ///< of a library: which context it is for is asked at the launch
-    bool other_context = false;  ///< a CUfunction of a context that has no copies
+    Kernel* kernel = nullptr;   ///< null: not in the table
+    bool context_free = false;  ///< of a library: which context it is for is asked at the launch
 };
 
 /// Open addressing with linear probing; deleted entries are marked, and freed where the next one is empty.
@@ -33,7 +32,7 @@ public:
 private:
     struct Slot {
         std::uintptr_t key;    // 0: empty, 1: deleted
-        std::uintptr_t value;  // Kernel* with two flags in its low bits
+        std::uintptr_t value;  // Kernel* with a flag in its low bits
     };
     void erase(std::size_t index);
 

@@ -10,9 +10,11 @@
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/copies.hpp"
 #include "agent/kernels/inventory.hpp"
-#include "agent/maps/device_maps.hpp"
+#include "agent/maps/contents.hpp"
+#include "agent/maps/idle.hpp"
 #include "agent/session/session.hpp"
 #include "ptx/fatbin/extent/extent.h"
+#include "segment/access/shared.hpp"
 
 namespace egpu::agent {
 
@@ -27,47 +29,66 @@ const char* file_of(const void* code) {
     return dladdr(code, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-void exchange(const Image& owner, const LoadedImage& loaded) {
+// Late answers find their image, if it is still there. Under the load lock.
+void settle_late_answers() {
+    Answer answer;
+    while (next_late_answer(&answer)) {
+        const Lock inventory(inventory_lock());
+        Image* image = find_image(answer.request);
+        if (image != nullptr) {
+            add_kernels(image, static_cast<Answer&&>(answer));
+            copies_came();
+        }
+        free_copies_of(&answer.copies);
+        answer = Answer();
+    }
+}
+
+// A library may come before any context: then it is meant for the first device, as far as anybody can know.
+void tell_some_device() {
+    CUdevice device = 0;
+    if (driver().cuCtxGetDevice(&device) == CUDA_SUCCESS || driver().cuDeviceGet(&device, 0) == CUDA_SUCCESS)
+        tell_device(device);
+}
+
+void exchange(const Image& owner, const LoadedImage& loaded, Place* place) {
     const Loading load;
     const OwnCalls own;
     const Lock lock(load_lock());
-    // A library may come before any context: then it is meant for the first device, as far as anybody can know.
-    CUdevice device = home_device();
-    if (home_context() != nullptr || driver().cuCtxGetDevice(&device) == CUDA_SUCCESS ||
-        driver().cuDeviceGet(&device, 0) == CUDA_SUCCESS)
-        tell_device(device);
+    tell_some_device();
     Answer answer;
-    if (!ask_about(loaded, &answer))
-        return;
-    Image* image = nullptr;
-    {
+    const bool answered = ask_about(loaded, &answer);
+    if (answered || mode() == Mode::observing) {
         const Lock inventory(inventory_lock());
-        image = add_image(owner, static_cast<Answer&&>(answer));
+        add_image(owner, loaded, static_cast<Answer&&>(answer), answered);
     }
-    if (image == nullptr)
-        return;
-    load_copies(image);
-    if (copies_wait())
-        load_waiting_copies();
+    free_copies_of(&answer.copies);
+    settle_late_answers();
+    if (place == nullptr)
+        copies_came();
+    else
+        load_waiting_copies(place);
 }
 
 void loaded_at(CUmodule module, CUlibrary library, const void* code, const char* path, const JitOptions& options) {
     egpu_image_extent extent{};
     if (mode() != Mode::observing || code == nullptr || egpu_image_extent_of(code, &extent) != 0)
         return;
+    Place* place = current_place();
     Image owner;
     owner.module = module;
     owner.library = library;
-    if (module != nullptr)
-        driver().cuCtxGetCurrent(&owner.context);
+    owner.place = module != nullptr && place != nullptr ? index_of(*place) : kNoPlace;
     LoadedImage loaded;
     loaded.bytes = {static_cast<const std::byte*>(extent.data), extent.bytes};
-    loaded.kind = static_cast<std::uint32_t>(extent.kind);
-    loaded.relocatable = extent.relocatable != 0;
-    loaded.maxregisters = options.maxregisters;
-    loaded.optimisation_level = options.optimisation_level;
+    loaded.identity.hash = content_hash(loaded.bytes);
+    loaded.identity.bytes = extent.bytes;
+    loaded.identity.kind = static_cast<std::uint32_t>(extent.kind);
+    loaded.identity.relocatable = extent.relocatable != 0;
+    loaded.identity.maxregisters = options.maxregisters;
+    loaded.identity.optimisation_level = options.optimisation_level;
     loaded.path = path;
-    exchange(owner, loaded);
+    exchange(owner, loaded, place);
 }
 
 // A file with a NUL behind it (PTX). Empty where it can't be read.
@@ -101,11 +122,6 @@ bool image_fits(const Buffer& content) {
     const auto* begin = static_cast<const std::byte*>(extent.data);
     return begin >= content.data() && begin < content.data() + content.size() &&
            extent.bytes <= static_cast<std::size_t>(content.data() + content.size() - begin);
-}
-
-bool in_home_context() {
-    CUcontext current = nullptr;
-    return driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr && current == home_context();
 }
 
 }  // namespace
@@ -166,34 +182,32 @@ void function_found(CUfunction function, CUmodule module, const char* name) {
     const OwnCalls own;
     const Lock lock(inventory_lock());
     Image* image = find_image(module);
-    if (name == nullptr && driver().cuFuncGetName != nullptr)
+    if (image != nullptr && name == nullptr && driver().cuFuncGetName != nullptr)
         driver().cuFuncGetName(&name, function);
-    Kernel* kernel = image != nullptr && name != nullptr ? find_kernel(*image, name) : nullptr;
-    if (kernel == nullptr)
-        return;
     // A library's function may be of any context: which one is asked at the launch.
-    const bool of_library = image->library != nullptr;
-    const bool other = !of_library && home_context() != nullptr && image->context != home_context();
-    remember_handle(function, {kernel, of_library, other});
+    if (image != nullptr && name != nullptr)
+        remember_handle(image, function, name, image->library != nullptr);
 }
 
 void kernel_found(CUkernel handle, CUlibrary library, const char* name) {
     const OwnCalls own;
     const Lock lock(inventory_lock());
     Image* image = find_image(library);
-    if (name == nullptr && driver().cuKernelGetName != nullptr)
+    if (image != nullptr && name == nullptr && driver().cuKernelGetName != nullptr)
         driver().cuKernelGetName(&name, handle);
-    Kernel* kernel = image != nullptr && name != nullptr ? find_kernel(*image, name) : nullptr;
-    if (kernel != nullptr)
-        remember_handle(handle, {kernel, true, false});
+    if (image != nullptr && name != nullptr)
+        remember_handle(image, handle, name, true);
 }
 
 void function_of_kernel(CUfunction function, CUkernel handle) {
-    const OwnCalls own;
     const Lock lock(inventory_lock());
     const Handle known = handles().find(handle);
     if (known.kernel != nullptr)
-        remember_handle(function, {known.kernel, true, home_context() != nullptr && !in_home_context()});
+        return remember_handle(known.kernel->image, function, known.kernel->name, true);
+    for (Image* image = first_image(); image != nullptr; image = image->next)
+        for (const UnresolvedHandle* one = image->unresolved; one != nullptr; one = one->next)
+            if (one->handle == handle)
+                return remember_handle(image, function, reinterpret_cast<const char*>(one->name.data()), true);
 }
 
 void module_of_library(CUmodule module, CUlibrary library) {
@@ -202,13 +216,51 @@ void module_of_library(CUmodule module, CUlibrary library) {
         image->module = module;
 }
 
-void quiet_moment() {
-    if (!copies_wait() || mode() != Mode::observing)
+void context_began(CUcontext context, CUdevice device, bool primary) {
+    segment::add_relaxed(view().header().contexts, std::uint32_t{1});
+    Place* place = register_place(context, device, primary);
+    CUcontext current = nullptr;
+    if (place != nullptr && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context && is_idle(*place))
+        quiet_moment(place);
+}
+
+bool context_ends(Place* place, bool drain_paused) {
+    const Lock lock(load_lock());
+    const Lock inventory(inventory_lock());
+    const bool counted = is_equipped(*place);
+    if (counted && !(drain_paused && keep_contents(*place)))
+        run_originals();
+    end_place(place);
+    return counted && !any_equipped();
+}
+
+void quiet_moment(Place* place) {
+    if (place == nullptr || mode() != Mode::observing || !(copies_wait(*place) || messages_wait()))
         return;
     const Loading load;
     const OwnCalls own;
     const Lock lock(load_lock());
-    load_waiting_copies();
+    settle_late_answers();
+    load_waiting_copies(place);
+}
+
+bool load_before_launch(Place* place) {
+    // Another thread that loads may do so for as long as a launch may wait.
+    const std::uint64_t wait = std::uint64_t{segment::load_relaxed(view().header().wait_ms)} * 1'000'000;
+    if (!copies_wait(*place) || !is_idle(*place) || mode() != Mode::observing || !load_lock().lock_within(wait))
+        return false;
+    const Loading load;
+    const OwnCalls own;
+    load_waiting_copies(place);
+    load_lock().unlock();
+    return true;
+}
+
+void take_in_late_answers() {
+    if (!messages_wait() || !load_lock().try_lock())
+        return;
+    settle_late_answers();
+    load_lock().unlock();
 }
 
 }  // namespace egpu::agent

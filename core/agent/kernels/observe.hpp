@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "agent/maps/places.hpp"
 #include "gpu/device/driver.h"
 
 namespace egpu::agent {
@@ -29,9 +30,23 @@ void kernel_found(CUkernel kernel, CUlibrary library, const char* name);
 void function_of_kernel(CUfunction function, CUkernel kernel);
 void module_of_library(CUmodule module, CUlibrary library);
 
-/// Loads copies that had no context to go to, if there are any. The caller knows that nothing
-/// runs which a load would have to wait for.
-void quiet_moment();
+/// A context was made: copies that had none may come in where it is the current one.
+void context_began(CUcontext context, CUdevice device, bool primary);
+/// Before a context goes away. `drain_paused`: what its maps held is kept, and the session counts on; else originals
+/// run from now on. True where copies ran in it and no other has any.
+bool context_ends(Place* place, bool drain_paused);
+
+/// Loads copies that came late, or that this context has not got. The caller knows that nothing runs there which a load
+/// would have to wait for; the context is current.
+void quiet_moment(Place* place);
+
+/// On a launch of a kernel that has no copy in this place, where there may be one: true where it is there now. Waits
+/// for the egpu process at most the session's wait_ms, and only while the context is idle.
+bool load_before_launch(Place* place);
+
+/// What the egpu process sent after nobody waited for it any longer: taken in without driver calls, loaded at the next
+/// quiet moment. For the drain thread; does nothing while an image is being talked about.
+void take_in_late_answers();
 
 /// True while a module is being loaded somewhere: the drain keeps away from the driver's lock.
 bool load_in_progress();

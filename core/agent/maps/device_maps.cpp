@@ -11,23 +11,49 @@ namespace egpu::agent {
 
 namespace {
 
-constinit CUcontext home = nullptr;
-constinit CUdevice device = 0;
-constinit bool primary = false;
-constinit bool adopted_once = false;
-constinit CUstream stream = nullptr;
-constinit void* staging_memory = nullptr;
-constinit CUdeviceptr memory[EGPU_SEGMENT_MAX_MAPS] = {};
-constinit std::uint64_t allocated_bytes = 0;
+std::uint64_t allocated_on(CUdevice device) {
+    std::uint64_t bytes = 0;
+    for (unsigned int i = 0; i < places_used(); ++i)
+        for (std::uint32_t map = 0; map < view().map_count(); ++map)
+            if (place_at(i).device == device && allocated_map(place_at(i), map) != 0)
+                bytes += view().geometry(map).device_bytes();
+    return bytes;
+}
 
-template <typename T>
-T load(const T& word) {
-    return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+// The figure in the segment: of all devices together.
+void book_memory() {
+    std::uint64_t bytes = 0;
+    for (unsigned int i = 0; i < places_used(); ++i)
+        for (std::uint32_t map = 0; map < view().map_count(); ++map)
+            if (allocated_map(place_at(i), map) != 0)
+                bytes += view().geometry(map).device_bytes();
+    segment::store_relaxed(view().header().gpu_memory_kib, static_cast<std::uint32_t>(bytes >> 10));
 }
-template <typename T>
-void store(T& word, T value) {
-    __atomic_store_n(&word, value, __ATOMIC_RELEASE);
+
+CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byte> content) {
+    const std::uint64_t bytes = view().geometry(index).device_bytes();
+    const std::uint64_t limit = segment::load_relaxed(view().header().gpu_memory_limit);
+    if ((place.refused >> index & 1) != 0 || bytes > limit || allocated_on(place.device) > limit - bytes ||
+        content.size() > bytes)
+        return 0;
+    CUdeviceptr address = 0;
+    const Driver& real = driver();
+    if (real.cuMemAlloc_v2 == nullptr || real.cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS)
+        return 0;
+    // On our own stream and waited for: a launch on a non-blocking stream must not overtake it.
+    CUresult result = real.cuMemsetD8Async(address, 0, bytes, place.stream);
+    if (result == CUDA_SUCCESS && !content.empty())
+        result = real.cuMemcpyHtoDAsync_v2(address, content.data(), content.size(), place.stream);
+    if (result == CUDA_SUCCESS)
+        result = real.cuStreamSynchronize(place.stream);
+    if (result == CUDA_SUCCESS)
+        return address;
+    // Freeing it could stall the application: once is enough.
+    place.refused |= std::uint64_t{1} << index;
+    return 0;
 }
+
+}  // namespace
 
 std::uint64_t largest_map() {
     std::uint64_t largest = 0;
@@ -37,96 +63,26 @@ std::uint64_t largest_map() {
     return largest;
 }
 
-// Retaining an active primary context gives its handle and makes none.
-bool is_primary(CUcontext context) {
-    const Driver& real = driver();
-    unsigned int flags = 0;
-    int active = 0;
-    CUcontext handle = nullptr;
-    if (real.cuDevicePrimaryCtxGetState == nullptr || real.cuDevicePrimaryCtxRelease_v2 == nullptr ||
-        real.cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active == 0 ||
-        real.cuDevicePrimaryCtxRetain(&handle, device) != CUDA_SUCCESS)
-        return false;
-    real.cuDevicePrimaryCtxRelease_v2(device);
-    return handle == context;
-}
-
-CUdeviceptr allocate(std::uint32_t index) {
-    const std::uint64_t bytes = view().geometry(index).device_bytes();
-    egpu_segment_header& header = view().header();
-    const std::uint64_t limit = segment::load_relaxed(header.gpu_memory_limit);
-    if (bytes > limit || allocated_bytes > limit - bytes)
-        return 0;
-    CUdeviceptr address = 0;
-    const Driver& real = driver();
-    if (real.cuMemAlloc_v2 == nullptr || real.cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS)
-        return 0;
-    allocated_bytes += bytes;
-    segment::store_relaxed(header.gpu_memory_kib, static_cast<std::uint32_t>(allocated_bytes >> 10));
-    // On our own stream and waited for: a launch on a non-blocking stream must not overtake the zeroes.
-    if (real.cuMemsetD8Async(address, 0, bytes, stream) != CUDA_SUCCESS ||
-        real.cuStreamSynchronize(stream) != CUDA_SUCCESS)
-        return 0;
-    return address;
-}
-
-}  // namespace
-
-CUcontext home_context() {
-    return load(home);
-}
-
-CUdevice home_device() {
-    return device;
-}
-
-bool home_is_primary() {
-    return primary;
-}
-
-CUstream own_stream() {
-    return stream;
-}
-
-void* staging() {
-    return staging_memory;
-}
-
-bool adopt_current_context() {
-    const Driver& real = driver();
-    CUcontext current = nullptr;
-    if (real.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr)
-        return false;
-    if (adopted_once)
-        return current == load(home);
-    if (real.cuCtxGetDevice(&device) != CUDA_SUCCESS ||
-        real.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-        return false;
-    if (largest_map() == 0 || real.cuMemHostAlloc == nullptr ||
-        real.cuMemHostAlloc(&staging_memory, largest_map(), CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
-        staging_memory = nullptr;
-    primary = is_primary(current);
-    adopted_once = true;
-    store(home, current);
-    return true;
-}
-
-void forget_home_context() {
-    store(home, static_cast<CUcontext>(nullptr));
-    for (CUdeviceptr& address : memory)
-        store(address, CUdeviceptr{0});
-}
-
-CUdeviceptr map_memory(std::uint32_t index) {
+CUdeviceptr map_memory(Place* place, std::uint32_t index, std::span<const std::byte> content) {
     if (index >= view().map_count())
         return 0;
-    if (memory[index] == 0)
-        store(memory[index], allocate(index));
-    return memory[index];
+    if (allocated_map(*place, index) == 0) {
+        const CUdeviceptr address = allocate(*place, index, content);
+        __atomic_store_n(&place->memory[index], address, __ATOMIC_RELEASE);
+        book_memory();
+    }
+    return allocated_map(*place, index);
 }
 
-CUdeviceptr allocated_map(std::uint32_t index) {
-    return load(memory[index]);
+CUdeviceptr allocated_map(const Place& place, std::uint32_t index) {
+    return __atomic_load_n(&place.memory[index], __ATOMIC_ACQUIRE);
+}
+
+void forget_memory(Place* place) {
+    for (CUdeviceptr& address : place->memory)
+        __atomic_store_n(&address, CUdeviceptr{0}, __ATOMIC_RELEASE);
+    place->refused = 0;
+    book_memory();
 }
 
 }  // namespace egpu::agent

@@ -12,6 +12,7 @@ namespace egpu::agent {
 class Mutex {
 public:
     void lock() { pthread_mutex_lock(&mutex_); }
+    bool try_lock() { return pthread_mutex_trylock(&mutex_) == 0; }
     /// False where it is not to be had in that time.
     bool lock_within(std::uint64_t nanoseconds) {
         timespec until{};

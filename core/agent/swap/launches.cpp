@@ -40,11 +40,42 @@ struct Grid {
     unsigned int x, y, z;
 };
 
+BlockShape block_of(Grid block, unsigned int shared) {
+    BlockShape shape;
+    shape.threads = threads(block.x, block.y, block.z);
+    shape.shared_bytes = shared;
+    return shape;
+}
+
+BlockShape block_of(const CUlaunchConfig& config) {
+    BlockShape shape = block_of({config.blockDimX, config.blockDimY, config.blockDimZ}, config.sharedMemBytes);
+    shape.config = &config;
+    for (unsigned int i = 0; config.attrs != nullptr && i < config.numAttrs; ++i) {
+        const CUlaunchAttributeValue& value = config.attrs[i].value;
+        switch (config.attrs[i].id) {
+            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+                shape.cooperative = value.cooperative != 0;
+                break;
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+                shape.cluster[0] = value.clusterDim.x;
+                shape.cluster[1] = value.clusterDim.y;
+                shape.cluster[2] = value.clusterDim.z;
+                break;
+            case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+                shape.carveout = value.sharedMemCarveout + 2;  // -1 is the driver's own choice
+                break;
+            default:
+                break;
+        }
+    }
+    return shape;
+}
+
 CUresult launch_plain(LaunchKernel real, StreamForm form, CUfunction f, Grid grid, Grid block, unsigned int shared,
                       CUstream stream, void** parameters, void** extra) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
-    return swapped(f, {threads(block.x, block.y, block.z), stream, form}, [&](CUfunction function) {
+    return swapped(f, {block_of(block, shared), stream, form}, [&](CUfunction function) {
         return real(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters, extra);
     });
 }
@@ -55,15 +86,17 @@ CUresult launch_extended(LaunchKernelEx real, StreamForm form, const CUlaunchCon
         return CUDA_ERROR_NOT_SUPPORTED;
     if (config == nullptr)
         return real(config, f, parameters, extra);
-    const LaunchShape shape{threads(config->blockDimX, config->blockDimY, config->blockDimZ), config->hStream, form};
-    return swapped(f, shape, [&](CUfunction function) { return real(config, function, parameters, extra); });
+    return swapped(f, {block_of(*config), config->hStream, form},
+                   [&](CUfunction function) { return real(config, function, parameters, extra); });
 }
 
 CUresult launch_cooperative(LaunchCooperative real, StreamForm form, CUfunction f, Grid grid, Grid block,
                             unsigned int shared, CUstream stream, void** parameters) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
-    return swapped(f, {threads(block.x, block.y, block.z), stream, form}, [&](CUfunction function) {
+    BlockShape shape = block_of(block, shared);
+    shape.cooperative = true;
+    return swapped(f, {shape, stream, form}, [&](CUfunction function) {
         return real(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters);
     });
 }

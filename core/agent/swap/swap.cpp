@@ -6,7 +6,6 @@
 #include "agent/kernels/copies.hpp"
 #include "agent/kernels/inventory.hpp"
 #include "agent/kernels/observe.hpp"
-#include "agent/maps/device_maps.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 
@@ -18,9 +17,6 @@ using segment::add_relaxed;
 using segment::load_relaxed;
 using segment::store_relaxed;
 
-constexpr unsigned int kWarp = 32;
-constinit int launched_before = 0;
-
 bool is_capturing(const LaunchShape& shape) {
     const Driver& real = driver();
     const auto ask = shape.form == StreamForm::legacy ? real.cuStreamIsCapturing : real.cuStreamIsCapturing_ptsz;
@@ -29,14 +25,17 @@ bool is_capturing(const LaunchShape& shape) {
     return ask != nullptr && (ask(shape.stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-bool in_observed_context() {
-    CUcontext current = nullptr;
-    return driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr && current == home_context();
-}
-
-bool keeps_residency(const Kernel& kernel, unsigned int threads) {
-    const unsigned int warps = (threads + kWarp - 1) / kWarp;
-    return warps >= 1 && warps <= 32 && ((kernel.resident_warps >> (warps - 1)) & 1) != 0;
+// A kernel of a library runs in its stream's context; without a stream, in the current one (cuda.h, cuLaunchKernel).
+Place* place_of(const LaunchShape& shape) {
+    const Driver& real = driver();
+    CUcontext context = nullptr;
+    const bool named = reinterpret_cast<std::uintptr_t>(shape.stream) > idle::kPerThread;
+    const bool ask_stream = named && several_places() && real.cuStreamGetCtx != nullptr;
+    const CUresult result = ask_stream ? real.cuStreamGetCtx(shape.stream, &context) : real.cuCtxGetCurrent(&context);
+    if (result != CUDA_SUCCESS)
+        return nullptr;
+    Place* place = find_place(context);
+    return place != nullptr ? place : register_place(context, -1, false);
 }
 
 bool fails_without_harm(CUresult result) {
@@ -69,37 +68,60 @@ void count(egpu_kernel_counters* counters, bool instrumented) {
 
 }  // namespace
 
+namespace {
+
+void say_reason(const Kernel& kernel, egpu_copy_reason reason) {
+    store_relaxed(kernel.counters->copy_reason, std::uint32_t{reason});
+}
+
+// The copy that is there, or can be brought in without keeping anybody waiting for the GPU.
+Copy* copy_in(const Kernel& kernel, Place* place) {
+    if (place == nullptr) {
+        if (__atomic_load_n(&kernel.image->copy_count, __ATOMIC_RELAXED) != 0)
+            say_reason(kernel, EGPU_COPY_OTHER_CONTEXT);
+        return nullptr;
+    }
+    const unsigned int index = index_of(*place);
+    Copy* copy = current_copy(kernel, index);
+    if (copy != nullptr || !copies_wait(*place) || !lacks_copies(*kernel.image, index))
+        return copy;
+    if (load_before_launch(place))
+        return current_copy(kernel, index);
+    say_reason(kernel, EGPU_COPY_LATE);
+    return nullptr;
+}
+
+}  // namespace
+
 Choice choose(CUfunction asked, const LaunchShape& shape) {
     if (!counting())
         return {asked};
-    // Before the very first launch the context is idle: copies that had no context may come in now.
-    if (__atomic_load_n(&launched_before, __ATOMIC_RELAXED) == 0) {
-        quiet_moment();
-        __atomic_store_n(&launched_before, 1, __ATOMIC_RELAXED);
-    }
     const Handle handle = handles().find(asked);
-    if (handle.kernel == nullptr) {
+    Kernel* kernel = handle.kernel;
+    Place* place = nullptr;
+    if (kernel == nullptr || handle.context_free)
+        place = place_of(shape);
+    else if (kernel->home != kNoPlace)
+        place = &place_at(kernel->home);
+    Copy* copy = kernel != nullptr ? copy_in(*kernel, place) : nullptr;
+    if (place != nullptr)
+        work_queued(*place, shape.stream, shape.form);
+    if (kernel == nullptr) {
         add_relaxed(view().header().launches_unknown, std::uint64_t{1});
         return {asked};
     }
-    Kernel* kernel = handle.kernel;
-    const CUfunction copy = __atomic_load_n(&kernel->copy, __ATOMIC_ACQUIRE);
     Choice original{asked, kernel};
     if (copy == nullptr || mode() != Mode::observing || load_relaxed(view().header().enabled) == 0)
         return original;
-    if (handle.other_context || (handle.context_free && !in_observed_context())) {
-        store_relaxed(kernel->counters->copy_reason, std::uint32_t{EGPU_COPY_OTHER_CONTEXT});
-        return original;
-    }
-    if (!keeps_residency(*kernel, shape.block_threads)) {
-        store_relaxed(kernel->counters->copy_reason, std::uint32_t{EGPU_COPY_FEWER_BLOCKS});
+    if (!keeps_residency(&copy->functions, shape.block)) {
+        say_reason(*kernel, EGPU_COPY_FEWER_BLOCKS);
         return original;
     }
     if (is_capturing(shape)) {
         original.captured = true;
         return original;
     }
-    return {copy, kernel, true};
+    return {copy->functions.copy, kernel, true, false, index_of(*place)};
 }
 
 bool book(const Choice& choice, CUresult result) {
@@ -124,7 +146,7 @@ bool book(const Choice& choice, CUresult result) {
 void original_took_over(const Choice& choice, CUresult copy_result, CUresult original_result) {
     // Where the original fails as well, it was the call, not the copy.
     if (original_result == CUDA_SUCCESS)
-        retire_copy(choice.kernel, EGPU_COPY_LOAD_FAILED, copy_result);
+        retire_copy(choice.kernel, choice.place, EGPU_COPY_LOAD_FAILED, copy_result);
 }
 
 }  // namespace egpu::agent

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which function a launch runs. One lookup by handle, plus cuCtxGetCurrent for a kernel of a library and
-// cuStreamIsCapturing before a copy is used; no lock, no allocation.
+// Which function a launch runs. One lookup by handle, plus cuCtxGetCurrent for a kernel of a library (cuStreamGetCtx
+// where several contexts live and a stream is given) and cuStreamIsCapturing before a copy is used; no lock, no
+// allocation. Where a context has no copies yet and is idle, they are loaded first.
 #pragma once
 
-#include "agent/kernels/handle_table.hpp"
+#include "agent/kernels/inventory.hpp"
+#include "agent/maps/idle.hpp"
 #include "gpu/device/driver.h"
 
 namespace egpu::agent {
 
-enum class StreamForm { legacy, per_thread };  ///< what stream 0 means: cuLaunchKernel, cuLaunchKernel_ptsz
-
 /// A launch as far as the choice depends on it.
 struct LaunchShape {
-    unsigned int block_threads = 0;
+    BlockShape block;
     CUstream stream = nullptr;
     StreamForm form = StreamForm::legacy;
 };
@@ -23,6 +23,7 @@ struct Choice {
     Kernel* kernel = nullptr;  ///< null: not one of ours
     bool is_copy = false;
     bool captured = false;
+    unsigned int place = kNoPlace;  ///< of the copy
 };
 
 Choice choose(CUfunction asked, const LaunchShape& shape);

@@ -160,9 +160,12 @@ void Server::handle_copy_result(const egpu_message& message) {
                                                        {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
         return give_up("the agent's result of a copy is damaged");
     const std::lock_guard lock(pipeline_mutex_);
-    if (body.reason == EGPU_COPY_OTHER_CONTEXT) {
+    if (body.reason == EGPU_COPY_ONE_PLACE || body.reason == EGPU_COPY_OTHER_DEVICE) {
         // The kernel runs instrumented in the first context; its launches elsewhere are counted as missed.
-        pipeline_.note_once(std::string("a kernel was loaded into a second context: launches there run the original"));
+        pipeline_.note_once(
+            std::string("a kernel was loaded into a further context or device, and its launches there run "
+                        "the original: ") +
+            copy_reason_text(body.reason));
     } else if (body.reason != EGPU_COPY_LOADED) {
         std::string reason = copy_reason_text(body.reason);
         if (body.result != 0)

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -35,6 +36,25 @@ constexpr std::uint32_t kKernelCapacity = 8192;
 /// Names of some ten thousand kernels and sites; with the bundled programs a segment stays under 32 MiB.
 constexpr std::uint64_t kCatalogueBytes = std::uint64_t{4} << 20;
 
+/// Words of 8 bytes that hold two numbers of 4; nothing where a value can't be summed word by word. Of per-SM maps:
+/// programs do nothing to their fields but add (ebpf/verifier/rules/atomics).
+std::optional<std::uint64_t> summed_words(const ebpf::MapDefinition& map) {
+    std::uint64_t narrow = 0;
+    if (!map.per_sm())
+        return std::nullopt;
+    for (const auto& field : map.value.fields) {
+        if (field.bytes != 4 && field.bytes != 8)
+            return std::nullopt;
+        const std::uint32_t last = (field.offset + field.bytes * field.elements - 1) / 8;
+        for (std::uint32_t word = field.offset / 8; field.bytes == 4 && word <= last; ++word) {
+            if (word >= 64)
+                return std::nullopt;
+            narrow |= std::uint64_t{1} << word;
+        }
+    }
+    return narrow;
+}
+
 segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptions& options) {
     segment::SegmentRequest request;
     request.kernel_capacity = kKernelCapacity;
@@ -45,12 +65,15 @@ segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptio
     for (std::size_t i = 0; i < maps.size(); ++i) {
         const auto& layout = pipeline.layouts()[i];
         const auto& definition = maps[i].definition;
+        const auto summed = summed_words(definition);
         request.maps.push_back({.name = maps[i].name,
                                 .key_bytes = definition.key_bytes,
                                 .value_bytes = layout.value_bytes,
                                 .capacity = layout.capacity,
                                 .shards = layout.shards,
-                                .is_array = definition.is_array()});
+                                .is_array = definition.is_array(),
+                                .adds_up = summed.has_value(),
+                                .narrow_words = summed.value_or(0)});
     }
     return request;
 }

@@ -84,9 +84,17 @@ const char* copy_reason_text(std::uint32_t reason) {
         case EGPU_COPY_LOCAL_MEMORY:
             return "its copy needs more local memory than the context has: the driver would stall the launch";
         case EGPU_COPY_OTHER_CONTEXT:
-            return "it runs in a second context: this version observes the first";
+            return "it ran in more contexts at once than copies are kept for (16)";
         case EGPU_COPY_FEWER_BLOCKS:
             return "its copy would have fewer resident blocks";
+        case EGPU_COPY_ONE_PLACE:
+            return "it ran in a further context or device, and a map of its probes that only one of them may have "
+                   "can't be "
+                   "added up: a PERCPU map can";
+        case EGPU_COPY_LATE:
+            return "its copy came late and waited for a moment when loading it stalls nobody";
+        case EGPU_COPY_OTHER_DEVICE:
+            return "it ran on a device of another architecture than the first, for which the copies are made";
         default:
             return "its copy was not loaded";
     }

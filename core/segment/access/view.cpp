@@ -92,10 +92,11 @@ AccessError View::check_maps(const egpu_segment_header&) {
         egpu_map_entry entry;
         std::memcpy(&entry, base_ + map_entries_.offset + sizeof(entry) * i, sizeof(entry));
         MapGeometry& map = maps_[i];
-        map = {entry.value_bytes, entry.stride,
-               entry.capacity,    entry.shards,
-               entry.key_bytes,   entry.is_array != 0,
-               entry.keys.offset, {entry.snapshot[0].offset, entry.snapshot[1].offset}};
+        map = {entry.value_bytes,  entry.stride,
+               entry.capacity,     entry.shards,
+               entry.key_bytes,    entry.is_array != 0,
+               entry.keys.offset,  {entry.snapshot[0].offset, entry.snapshot[1].offset},
+               entry.adds_up != 0, entry.narrow_words};
         if (!plausible(map))
             return AccessError::corrupt;
         const std::uint64_t key_bytes = map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity;

@@ -37,6 +37,8 @@ struct MapGeometry {
     bool is_array = false;
     std::uint64_t keys = 0;  ///< offsets in the segment
     std::uint64_t snapshot[2] = {};
+    bool adds_up = false;
+    std::uint64_t narrow_words = 0;
     std::uint64_t device_bytes() const { return std::uint64_t{stride} * capacity * shards; }
     std::uint64_t used_bytes(std::uint32_t slots) const { return std::uint64_t{stride} * shards * slots; }
 };

@@ -84,8 +84,11 @@ enum egpu_copy_reason {
     EGPU_COPY_NO_SYMBOL = 2,     /* a global of the original was not found */
     EGPU_COPY_NO_MEMORY = 3,     /* device memory for maps refused or over the limit */
     EGPU_COPY_LOCAL_MEMORY = 4,  /* would raise local memory over the context's limit */
-    EGPU_COPY_OTHER_CONTEXT = 5, /* a context beside the first one: not observed in this version */
+    EGPU_COPY_OTHER_CONTEXT = 5, /* more contexts at once than copies are kept for */
     EGPU_COPY_FEWER_BLOCKS = 6,  /* residency would fall */
+    EGPU_COPY_ONE_PLACE = 7,     /* uses a map that can't be added up, and another context or device has it */
+    EGPU_COPY_LATE = 8,          /* came late, or the context was new: waits for a moment when loading stalls nobody */
+    EGPU_COPY_OTHER_DEVICE = 9,  /* a device of another architecture than the first */
 };
 
 #ifdef __cplusplus

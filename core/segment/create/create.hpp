@@ -25,6 +25,8 @@ struct MapDescription {
     std::uint32_t capacity = 0;
     std::uint32_t shards = 1;
     bool is_array = false;
+    bool adds_up = false;  ///< egpu_map_entry.adds_up, narrow_words
+    std::uint64_t narrow_words = 0;
 };
 
 struct SegmentRequest {

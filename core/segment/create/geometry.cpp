@@ -119,6 +119,8 @@ egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place) {
     entry.shards = map.shards;
     entry.key_bytes = map.key_bytes;
     entry.is_array = map.is_array ? 1 : 0;
+    entry.adds_up = map.adds_up ? 1 : 0;
+    entry.narrow_words = map.narrow_words;
     entry.used_slots = map.is_array ? map.capacity : 0;
     entry.keys = place.keys;
     entry.snapshot[0] = place.snapshot[0];

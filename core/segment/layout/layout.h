@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define EGPU_SEGMENT_MAGIC 0x3147455355504745ull /* "EGPUSEG1" */
-#define EGPU_SEGMENT_LAYOUT 1u
+#define EGPU_SEGMENT_LAYOUT 2u
 #define EGPU_SEGMENT_MAX_MAPS 64u
 #define EGPU_SEGMENT_MAX_KERNELS 8192u
 
@@ -142,10 +142,12 @@ struct egpu_map_entry {
     struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each */
     uint32_t snapshot_index;        /* A: current one; set last */
     uint32_t snapshot_slots[2];     /* A: slots that it holds */
-    uint32_t reserved0;
-    uint64_t snapshot_ns[2];       /* A: CLOCK_MONOTONIC of the copy; 0: none yet */
-    uint64_t snapshot_sequence[2]; /* A: odd while it is written */
-    uint64_t reserved[4];
+    uint32_t adds_up;               /* H: 1 where every field is a number that programs only add to: the agent then
+                                       sums what several contexts and devices hold; 0: one of them at a time has it */
+    uint64_t snapshot_ns[2];        /* A: CLOCK_MONOTONIC of the copy; 0: none yet */
+    uint64_t snapshot_sequence[2];  /* A: odd while it is written */
+    uint64_t narrow_words;          /* H: bit i: word i of a value (8 bytes) is two numbers of 4 bytes */
+    uint64_t reserved[3];
 };
 
 #ifdef __cplusplus
