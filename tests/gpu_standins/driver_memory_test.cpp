@@ -194,13 +194,7 @@ TEST_F(DriverTest, OrdersStreamsAndEvents) {
     EXPECT_EQ(DRIVER(cuStreamSynchronize)(stream), CUDA_ERROR_INVALID_HANDLE);
 }
 
-TEST_F(DriverTest, RefusesCapture) {
-    CUstream stream = nullptr;
-    ASSERT_EQ(DRIVER(cuStreamCreate)(&stream, 0), CUDA_SUCCESS);
-    EXPECT_EQ(DRIVER(cuStreamBeginCapture_v2)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_ERROR_NOT_SUPPORTED);
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    EXPECT_EQ(DRIVER(cuStreamIsCapturing)(stream, &status), CUDA_SUCCESS);
-    EXPECT_EQ(status, CU_STREAM_CAPTURE_STATUS_NONE);
+TEST_F(DriverTest, ExchangesCaptureModes) {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     EXPECT_EQ(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), CUDA_SUCCESS);
     EXPECT_EQ(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);

@@ -50,9 +50,24 @@ Session::Session() {
         throw NoDriver(std::string("no CUDA device: cuInit gave ") + (name != nullptr ? name : "an unknown error"));
     }
     api.check(api.cuDeviceGet(&device_, 0), "cuDeviceGet");
-    CUcontext context = nullptr;
-    api.check(api.cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
-    api.check(api.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+    api.check(api.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
+    enter();
+}
+
+void Session::enter() const {
+    Api::get().check(Api::get().cuCtxSetCurrent(context_), "cuCtxSetCurrent");
+}
+
+Stream::Stream() {
+    Api::get().check(Api::get().cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+Stream::~Stream() {
+    Api::get().cuStreamDestroy_v2(stream_);
+}
+
+void Stream::synchronize() const {
+    Api::get().check(Api::get().cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
 Session::~Session() {
@@ -94,10 +109,11 @@ CUfunction Library::kernel(const char* name) const {
     return reinterpret_cast<CUfunction>(kernel);
 }
 
-void launch(CUfunction function, unsigned blocks, unsigned threads, std::span<void* const> parameters) {
+void launch(CUfunction function, unsigned blocks, unsigned threads, std::span<void* const> parameters,
+            CUstream stream) {
     std::vector<void*> copies(parameters.begin(), parameters.end());
     Api::get().check(
-        Api::get().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, nullptr, copies.data(), nullptr),
+        Api::get().cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, copies.data(), nullptr),
         "cuLaunchKernel");
 }
 

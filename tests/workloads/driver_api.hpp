@@ -32,7 +32,10 @@ struct NoDriver : std::runtime_error {
     F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuCtxSetCurrent) F(cuCtxSynchronize) \
         F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal_v2) F(cuLibraryLoadData) \
             F(cuLibraryGetKernel) F(cuLibraryUnload) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemcpyHtoD_v2) \
-                F(cuMemcpyDtoH_v2) F(cuMemsetD32_v2) F(cuLaunchKernel) F(cuLaunchKernelEx)
+                F(cuMemcpyDtoH_v2) F(cuMemsetD32_v2) F(cuLaunchKernel) F(cuLaunchKernelEx) \
+    F(cuStreamCreate) F(cuStreamDestroy_v2) F(cuStreamSynchronize) F(cuStreamBeginCapture_v2) F(cuStreamEndCapture) \
+    F(cuGraphInstantiateWithFlags) F(cuGraphLaunch) F(cuGraphExecUpdate_v2) F(cuGraphExecDestroy) F(cuGraphDestroy) \
+    F(cuCtxCreate_v2) F(cuCtxDestroy_v2)
 // clang-format on
 
 struct Api {
@@ -54,8 +57,28 @@ public:
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
+    /// Makes the context current on another thread.
+    void enter() const;
+    CUdevice device() const { return device_; }
+
 private:
     CUdevice device_ = 0;
+    CUcontext context_ = nullptr;
+};
+
+/// A stream that does not wait for the default stream.
+class Stream {
+public:
+    Stream();
+    ~Stream();
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    CUstream get() const { return stream_; }
+    void synchronize() const;
+
+private:
+    CUstream stream_ = nullptr;
 };
 
 class Module {
@@ -117,7 +140,8 @@ private:
 };
 
 /// Launches a one-dimensional grid and does not wait.
-void launch(CUfunction function, unsigned blocks, unsigned threads, std::span<void* const> parameters);
+void launch(CUfunction function, unsigned blocks, unsigned threads, std::span<void* const> parameters,
+            CUstream stream = nullptr);
 /// The same through cuLaunchKernelEx.
 void launch_with_config(CUfunction function, unsigned blocks, unsigned threads, std::span<void* const> parameters);
 void synchronize();

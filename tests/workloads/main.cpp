@@ -20,8 +20,8 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitNoDriver = 77;
 
-const std::array<const Workload*, 7> kWorkloads{&kGather,    &kVecadd, &kReduction, &kHistogram,
-                                                &kDivergent, &kLoop,   &kSpaces};
+const std::array<const Workload*, 10> kWorkloads{&kGather, &kVecadd, &kReduction, &kHistogram, &kDivergent,
+                                                 &kLoop,   &kSpaces, &kGraph,     &kThreads,   &kContexts};
 
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -61,6 +61,11 @@ Options parse_options(const Workload& workload, int count, char** words) {
     Options options = workload.defaults;
     for (int index = 0; index < count; index += 2) {
         const std::string_view option = words[index];
+        if (option == "--update" && workload.takes_replays) {
+            options.update = true;
+            --index;  // it has no value
+            continue;
+        }
         if (index + 1 == count) {
             throw UsageError(std::string(option) + " takes a value");
         }
@@ -75,6 +80,8 @@ Options parse_options(const Workload& workload, int count, char** words) {
             options.launches = number(option, value, 1, 1'000'000'000);
         } else if (option == "--block" && workload.takes_block) {
             options.block = number(option, value, 1, 1024);
+        } else if (option == "--replays" && workload.takes_replays) {
+            options.replays = number(option, value, 1, 1'000'000'000);
         } else if (option == "--seconds" && workload.takes_seconds) {
             options.seconds = seconds(value);
         } else {
@@ -120,7 +127,7 @@ int print_expected(const Workload& workload, const Options& options) {
 
 void print_usage(std::FILE* to) {
     std::fputs(
-        "usage: egpu-workload NAME [--elements N] [--launches N] [--block N] [--seconds S]\n"
+        "usage: egpu-workload NAME [--elements N] [--launches N] [--block N] [--seconds S] [--replays N] [--update]\n"
         "       egpu-workload --expected NAME [the same options]   what counting its accesses must give, as JSON\n"
         "       egpu-workload --list\n",
         to);

@@ -12,7 +12,9 @@ struct Options {
     std::uint64_t elements = 0;
     std::uint64_t launches = 0;
     std::uint64_t block = 256;
-    double seconds = 0;  ///< 0: as many launches as `launches` says
+    double seconds = 0;         ///< 0: as many launches as `launches` says
+    std::uint64_t replays = 0;  ///< of a graph
+    bool update = false;        ///< the graph gets other parameters half-way
 };
 
 /// All accesses of a kernel, over all launches, of one kind in one space.
@@ -41,6 +43,7 @@ struct Workload {
     /// Runs everything and checks the result; throws Failure. Returns the launches that each kernel had.
     std::uint64_t (*run)(const Options& options);
     std::vector<ExpectedKernel> (*expected)(const Options& options);
+    bool takes_replays = false;
 };
 
 extern const Workload kGather;
@@ -50,6 +53,9 @@ extern const Workload kHistogram;
 extern const Workload kDivergent;
 extern const Workload kLoop;
 extern const Workload kSpaces;
+extern const Workload kGraph;
+extern const Workload kThreads;
+extern const Workload kContexts;
 
 /// Blocks of `threads` threads for n elements, a thread each.
 inline unsigned blocks_for(std::uint64_t elements, std::uint64_t threads) {

@@ -12,39 +12,42 @@ CUcontext handle_of(Context* context) {
 }
 
 /// The primary context is one object for the life of the process: handles of it stay the same over resets.
-Context& primary_context(Driver& state) {
-    if (state.primary == nullptr) {
-        state.primary = make_context(0);
-        state.primary->primary = true;
-        state.primary->alive = false;
+PrimaryContext& primary_context(Driver& state, CUdevice device) {
+    PrimaryContext& primary = state.primaries[static_cast<std::size_t>(device)];
+    if (primary.context == nullptr) {
+        primary.context = make_context(0, device);
+        primary.context->primary = true;
+        primary.context->alive = false;
     }
-    return *state.primary;
+    return primary;
 }
 
 template <typename Body>
 CUresult with_primary(CUdevice device, const Body& body) {
     return entry([&](Driver& state) -> CUresult {
-        if (device != 0) {
+        if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
         const std::lock_guard lock(state.primary_mutex);
-        return body(state, primary_context(state));
+        PrimaryContext& primary = primary_context(state, device);
+        return body(primary, *primary.context);
     });
 }
 
 /// Nothing of a context survives this; it can be used anew.
 void reset(Context& context) {
     { const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context)); }
+    forget_context(context, driver());
     clear_context(context);
     context.sticky = CUDA_SUCCESS;
 }
 
 CUresult release_primary(CUdevice device) {
-    return with_primary(device, [](Driver& state, Context& context) -> CUresult {
-        if (state.primary_references == 0) {
+    return with_primary(device, [](PrimaryContext& primary, Context& context) -> CUresult {
+        if (primary.references == 0) {
             return CUDA_ERROR_INVALID_CONTEXT;
         }
-        if (--state.primary_references == 0) {
+        if (--primary.references == 0) {
             reset(context);
             context.alive = false;
         }
@@ -53,14 +56,14 @@ CUresult release_primary(CUdevice device) {
 }
 
 CUresult reset_primary(CUdevice device) {
-    return with_primary(device, [](Driver&, Context& context) -> CUresult {
+    return with_primary(device, [](PrimaryContext&, Context& context) -> CUresult {
         reset(context);
         return CUDA_SUCCESS;
     });
 }
 
 CUresult set_primary_flags(CUdevice device, unsigned flags) {
-    return with_primary(device, [&](Driver&, Context& context) -> CUresult {
+    return with_primary(device, [&](PrimaryContext&, Context& context) -> CUresult {
         if ((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -74,10 +77,10 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device) {
         if (handle == nullptr || (flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        if (device != 0) {
+        if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
-        const std::shared_ptr<Context> context = make_context(flags);
+        const std::shared_ptr<Context> context = make_context(flags, device);
         if (!push_context(context.get())) {
             driver().contexts.remove(context.get());
             return CUDA_ERROR_OUT_OF_MEMORY;
@@ -134,6 +137,9 @@ CUresult synchronize(CUcontext handle) {
             return found.error;
         }
         Context& context = *found.context;
+        if (const CUresult error = check_context_wait(state, context); error != CUDA_SUCCESS) {
+            return error;
+        }
         { const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context)); }
         const auto beside = [&](const Stream& one) { return one.context == &context && !one.blocking(); };
         for (const std::shared_ptr<Stream>& stream : state.streams.select(beside)) {
@@ -150,11 +156,11 @@ bool known(CUlimit limit) {
 }  // namespace
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice device) {
-    return with_primary(device, [&](Driver& state, Context& context) -> CUresult {
+    return with_primary(device, [&](PrimaryContext& primary, Context& context) -> CUresult {
         if (handle == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        ++state.primary_references;
+        ++primary.references;
         context.alive = true;
         *handle = handle_of(&context);
         return CUDA_SUCCESS;
@@ -181,7 +187,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
-    return with_primary(device, [&](Driver&, Context& context) -> CUresult {
+    return with_primary(device, [&](PrimaryContext&, Context& context) -> CUresult {
         if (flags == nullptr || active == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -256,7 +262,7 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
         }
         const CurrentContext found = context_of(handle);
         if (found.error == CUDA_SUCCESS) {
-            *device = 0;
+            *device = found.context->device;
         }
         return found.error;
     });
@@ -326,7 +332,7 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver&, Context& context) -> CUresult {
         if (!known(limit)) {
             return CUDA_ERROR_UNSUPPORTED_LIMIT;
         }

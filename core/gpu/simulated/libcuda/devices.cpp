@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDevice*: the one device, of compute capability 9.0 with few SMs.
+// cuDevice*: devices of compute capability 9.0 with few SMs, each like the other.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -12,7 +12,8 @@ using namespace egpu::simulated;
 namespace {
 
 constexpr std::string_view kName = "egpu simulated GPU";
-constexpr std::string_view kBusId = "0000:E6:00.0";  // no machine has it: domain 0, bus 0xE6, device 0
+constexpr int kFirstBus = 0xE6;          ///< of device 0; the next device is on the next bus
+constexpr std::size_t kUuidDevice = 14;  ///< the byte that tells devices apart
 constexpr CUuuid kUuid = {{'e', 'g', 'p', 'u', ' ', 's', 'i', 'm', 'u', 'l', 'a', 't', 'e', 'd', 0, 0}};
 
 struct AttributeValue {
@@ -41,7 +42,7 @@ constexpr AttributeValue kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0},
     {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
     {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
-    {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 0xE6},
+    {CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, kFirstBus},
     {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1'000'000},
     {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 64},
     {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 4 << 20},
@@ -80,10 +81,17 @@ void copy_text(char* to, int room, std::string_view text) {
     to[count] = '\0';
 }
 
-/// Runs a body where `device` is the device there is.
+std::string bus_id(CUdevice device) {
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    const auto bus = static_cast<std::size_t>(kFirstBus + device);
+    return std::string("0000:") + digits[bus / 16] + digits[bus % 16] + ":00.0";
+}
+
+/// Runs a body where there is this device.
 template <typename Body>
 CUresult with_device(CUdevice device, const Body& body) {
-    return entry([&](Driver& state) -> CUresult { return device != 0 ? CUDA_ERROR_INVALID_DEVICE : body(state); });
+    return entry(
+        [&](Driver& state) -> CUresult { return is_device(device) ? body(state) : CUDA_ERROR_INVALID_DEVICE; });
 }
 
 CUresult uuid(CUuuid* value, CUdevice device) {
@@ -92,6 +100,7 @@ CUresult uuid(CUuuid* value, CUdevice device) {
             return CUDA_ERROR_INVALID_VALUE;
         }
         *value = kUuid;
+        value->bytes[kUuidDevice] = static_cast<char>(device);
         return CUDA_SUCCESS;
     });
 }
@@ -103,10 +112,10 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
         if (device == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        if (ordinal != 0) {
+        if (!is_device(ordinal)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
-        *device = 0;
+        *device = ordinal;
         return CUDA_SUCCESS;
     });
 }
@@ -116,7 +125,7 @@ CUresult cuDeviceGetCount(int* count) {
         if (count == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        *count = 1;
+        *count = device_count();
         return CUDA_SUCCESS;
     });
 }
@@ -160,6 +169,9 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
                 break;
             }
         }
+        if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
+            *value += device;
+        }
         return CUDA_SUCCESS;
     });
 }
@@ -180,7 +192,7 @@ CUresult cuDeviceGetPCIBusId(char* id, int room, CUdevice device) {
         if (id == nullptr || room <= 0) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        copy_text(id, room, kBusId);
+        copy_text(id, room, bus_id(device));
         return CUDA_SUCCESS;
     });
 }
@@ -191,11 +203,14 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* id) {
             return CUDA_ERROR_INVALID_VALUE;
         }
         const std::string_view asked = id;
-        if (asked != kBusId && asked != kBusId.substr(5)) {
-            return CUDA_ERROR_INVALID_DEVICE;
+        for (CUdevice one = 0; one < device_count(); ++one) {
+            const std::string known = bus_id(one);
+            if (asked == known || asked == std::string_view(known).substr(5)) {
+                *device = one;
+                return CUDA_SUCCESS;
+            }
         }
-        *device = 0;
-        return CUDA_SUCCESS;
+        return CUDA_ERROR_INVALID_DEVICE;
     });
 }
 
@@ -204,7 +219,7 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
         if (can == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        if (peer != 0) {
+        if (!is_device(peer)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
         *can = 0;

@@ -98,11 +98,12 @@ void report(const Diagnostic& diagnostic) {
     report(std::string_view(to_text(diagnostic)));
 }
 
-std::shared_ptr<Context> make_context(unsigned flags) {
+std::shared_ptr<Context> make_context(unsigned flags, int device) {
     Driver& state = driver();
     auto context = std::make_shared<Context>();
     context->id = state.next_id++;
     context->flags = flags;
+    context->device = device;
     context->limits[CU_LIMIT_STACK_SIZE] = 1024;
     context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = std::size_t{1} << 20;
     context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = std::size_t{8} << 20;

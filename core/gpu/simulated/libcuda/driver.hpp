@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state behind the driver interface: one device, its contexts and all handles; and the frame that every entry point
+// The state behind the driver interface: devices, their contexts and all handles; and the frame that every entry point
 // runs in.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 #include "gpu/device/driver.h"
 #include "gpu/simulated/executor/device.hpp"
+#include "gpu/simulated/libcuda/device_memories.hpp"
 #include "gpu/simulated/libcuda/handles.hpp"
 #include "gpu/simulated/libcuda/objects.hpp"
-#include "gpu/simulated/memory/device_memory.hpp"
 
 namespace egpu::simulated {
 
@@ -26,9 +26,19 @@ struct OwnedMemory {
     std::uint64_t bytes = 0;
 };
 
+struct Graph;
+struct GraphNode;
+struct GraphInstance;
+
+/// The context of a device that libraries share.
+struct PrimaryContext {
+    std::shared_ptr<Context> context;
+    unsigned references = 0;
+};
+
 /// Everything is kept until the process ends: applications launch from static destructors.
 struct Driver {
-    DeviceMemory memory;
+    DeviceMemories memory{device_count()};
     Handles<Context> contexts;
     Handles<LoadedModule> modules;
     Handles<Function> functions;
@@ -36,10 +46,15 @@ struct Driver {
     Handles<LibraryKernel> kernels;
     Handles<Stream> streams;
     Handles<Event> events;
+    Handles<Graph> graphs;
+    Handles<GraphNode> nodes;
+    Handles<GraphInstance> instances;
+
+    std::atomic<unsigned> captures{0};                 ///< in progress
+    std::vector<std::shared_ptr<Capture>> in_capture;  ///< those; under graphs_mutex()
 
     std::mutex primary_mutex;
-    std::shared_ptr<Context> primary;
-    unsigned primary_references = 0;
+    std::vector<PrimaryContext> primaries{static_cast<std::size_t>(device_count())};  ///< by device
 
     std::mutex owned_mutex;
     std::map<std::uint64_t, OwnedMemory> owned;  ///< by address
@@ -58,7 +73,7 @@ CUresult initialise();
 void report(std::string_view text);
 void report(const Diagnostic& diagnostic);
 
-std::shared_ptr<Context> make_context(unsigned flags);
+std::shared_ptr<Context> make_context(unsigned flags, int device);
 /// Frees what a context owns; the object stays while someone holds it.
 void clear_context(Context& context);
 

@@ -33,7 +33,7 @@ int architecture_of(std::string_view target, char* suffix) {
     return failed == std::errc() ? number : 0;
 }
 
-LoadedImage load_container(std::span<const std::byte> bytes, bool relocatable, Driver& state) {
+LoadedImage load_container(std::span<const std::byte> bytes, bool relocatable, Driver& state, int device) {
     Result<ptx::Image> image = ptx::read_image(bytes);
     if (!image) {
         return refuse(CUDA_ERROR_INVALID_IMAGE, to_text(image.error()));
@@ -54,7 +54,7 @@ LoadedImage load_container(std::span<const std::byte> bytes, bool relocatable, D
                       "an image is relocatable device code (nvcc -rdc=true), which the simulated GPU does not link: "
                       "build with -rdc=false");
     }
-    return load_text(choice.ptx->text, state);
+    return load_text(choice.ptx->text, state, device);
 }
 
 CUresult result_of(const Diagnostic& diagnostic) {
@@ -66,10 +66,10 @@ CUresult result_of(const Diagnostic& diagnostic) {
 
 }  // namespace
 
-LoadedImage load_text(std::string text, Driver& state) {
+LoadedImage load_text(std::string text, Driver& state, int device) {
     LoadedImage loaded;
     const std::string label = "module " + std::to_string(state.next_id++);
-    Result<std::unique_ptr<Module>> module = Module::load(text, label, state.memory);
+    Result<std::unique_ptr<Module>> module = Module::load(text, label, state.memory.of(device));
     if (!module) {
         return refuse(CUDA_ERROR_INVALID_PTX, to_text(module.error()));
     }
@@ -89,19 +89,19 @@ LoadedImage load_text(std::string text, Driver& state) {
     return loaded;
 }
 
-LoadedImage load_image(const void* image, Driver& state) {
+LoadedImage load_image(const void* image, Driver& state, int device) {
     egpu_image_extent extent{};
     if (egpu_image_extent_of(image, &extent) != 0) {
         return refuse(CUDA_ERROR_INVALID_IMAGE, "an image is neither PTX text nor a fatbinary nor a cubin");
     }
     const std::span bytes(static_cast<const std::byte*>(extent.data), extent.bytes);
     if (extent.kind == EGPU_IMAGE_PTX) {
-        return load_text(std::string(static_cast<const char*>(extent.data), extent.bytes), state);
+        return load_text(std::string(static_cast<const char*>(extent.data), extent.bytes), state, device);
     }
-    return load_container(bytes, extent.relocatable != 0, state);
+    return load_container(bytes, extent.relocatable != 0, state, device);
 }
 
-LoadedImage load_file(const char* path, Driver& state) {
+LoadedImage load_file(const char* path, Driver& state, int device) {
     Result<std::vector<std::byte>> bytes = read_file(path);
     if (!bytes) {
         return refuse(CUDA_ERROR_FILE_NOT_FOUND, to_text(bytes.error()));
@@ -110,11 +110,11 @@ LoadedImage load_file(const char* path, Driver& state) {
     switch (ptx::image_kind(*bytes)) {
         case ptx::ImageKind::ptx_text: {
             const auto* const text = reinterpret_cast<const char*>(bytes->data());
-            return load_text(std::string(text, strnlen(text, bytes->size())), state);
+            return load_text(std::string(text, strnlen(text, bytes->size())), state, device);
         }
         case ptx::ImageKind::fatbinary:
         case ptx::ImageKind::cubin:
-            return load_container(*bytes, false, state);
+            return load_container(*bytes, false, state, device);
         case ptx::ImageKind::unknown:
             break;
     }
@@ -152,9 +152,9 @@ CUresult module_of(Library& library, Context& context, std::shared_ptr<LoadedMod
         *module = known->second;
         return CUDA_SUCCESS;
     }
-    std::shared_ptr<LoadedModule> made = std::move(library.spare);
+    std::shared_ptr<LoadedModule> made = context.device == 0 ? std::move(library.spare) : nullptr;
     if (made == nullptr) {
-        LoadedImage loaded = load_text(library.text, driver());
+        LoadedImage loaded = load_text(library.text, driver(), context.device);
         if (loaded.error != CUDA_SUCCESS) {
             return loaded.error;
         }

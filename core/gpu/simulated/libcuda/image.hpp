@@ -19,10 +19,10 @@ struct LoadedImage {
     std::string text;  ///< the PTX it was made from
 };
 
-/// Takes PTX text, a fatbinary (its wrapper or its container) or a cubin, as cuModuleLoadData does.
-LoadedImage load_image(const void* image, Driver& state);
-LoadedImage load_file(const char* path, Driver& state);
-LoadedImage load_text(std::string text, Driver& state);
+/// For a device. Takes PTX text, a fatbinary (its wrapper or its container) or a cubin, as cuModuleLoadData does.
+LoadedImage load_image(const void* image, Driver& state, int device);
+LoadedImage load_file(const char* path, Driver& state, int device);
+LoadedImage load_text(std::string text, Driver& state, int device);
 
 /// The function of a kernel, made when first asked for.
 CUresult function_of(const std::shared_ptr<LoadedModule>& module, const std::string& name,

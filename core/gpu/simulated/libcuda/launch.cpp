@@ -14,26 +14,18 @@ using namespace egpu::simulated;
 
 namespace {
 
-struct Request {
-    CUfunction function = nullptr;
-    Dimensions grid;
-    Dimensions block;
-    unsigned shared_bytes = 0;
-    void** parameters = nullptr;
-    void** extra = nullptr;
-    bool cooperative = false;
-};
+using Request = LaunchRequest;
 
 /// Grids with fewer threads run on the calling thread: starting workers would take longer than they save.
 constexpr std::uint64_t kThreadsWorthWorkers = 32768;
 constexpr unsigned kMostWorkers = 8;
 
 /// Blocks of a cooperative launch wait for each other, so each gets a thread; others share a few.
-unsigned workers_for(const Request& request) {
-    if (request.cooperative) {
-        return static_cast<unsigned>(request.grid.count());
+unsigned workers_for(const KernelWork& work) {
+    if (work.cooperative) {
+        return static_cast<unsigned>(work.grid.count());
     }
-    if (request.grid.count() * request.block.count() < kThreadsWorthWorkers) {
+    if (work.grid.count() * work.block.count() < kThreadsWorthWorkers) {
         return 1;
     }
     return std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
@@ -135,48 +127,21 @@ CUresult sticky_error(FaultKind kind) {
     return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-CUresult run(const Request& request, Driver& state, Context& context) {
-    CUresult error = CUDA_SUCCESS;
-    const std::shared_ptr<Function> function = find_function(request.function, context, &error);
-    if (function == nullptr) {
-        return error;
+/// The library's kernel that a function belongs to, which getters of graph nodes tell.
+CUkernel kernel_handle_of(const Function& function, Driver& state) {
+    const std::shared_ptr<Library> library = state.libraries.find(function.module->library);
+    if (library == nullptr) {
+        return nullptr;
     }
-    if (function->module->context != &context) {
-        return CUDA_ERROR_INVALID_HANDLE;
-    }
-    if (error = check_shape(request, *function); error != CUDA_SUCCESS) {
-        return error;
-    }
-    std::vector<std::byte> parameters;
-    if (error = gather_parameters(request, *function->kernel, parameters); error != CUDA_SUCCESS) {
-        return error;
-    }
-    LaunchEnvironment environment;
-    environment.memory = &state.memory;
-    environment.grid_id = ++state.launches;
-    environment.sm_count = kSmCount;
-    environment.workers = workers_for(request);
-    environment.shared_limit = kSharedPerBlockOptIn;
-    environment.heap_limit = context.limits[CU_LIMIT_MALLOC_HEAP_SIZE];
-    const LaunchResult result =
-        launch(*function->kernel, request.grid, request.block, request.shared_bytes, parameters, environment);
-    if (!result.fault.has_value()) {
-        return CUDA_SUCCESS;
-    }
-    report(result.fault->text);
-    const CUresult sticky = sticky_error(result.fault->kind);
-    if (sticky == CUDA_SUCCESS) {
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    // As on a GPU the launch itself succeeded: the error shows at the next call.
-    CUresult none = CUDA_SUCCESS;
-    context.sticky.compare_exchange_strong(none, sticky);
-    return CUDA_SUCCESS;
+    const std::lock_guard lock(library->mutex);
+    const auto found = library->kernels.find(function.kernel->name);
+    return found == library->kernels.end() ? nullptr : reinterpret_cast<CUkernel>(found->second.get());
 }
 
 CUresult enqueue(const Request& request, CUstream stream, DefaultStream zero) {
-    return on_stream(stream, zero,
-                     [&](Driver& state, Context& context, Stream&) { return run(request, state, context); });
+    return enqueue_work(stream, zero, Returns::at_once, [&](Context& context, Work& work, bool&) {
+        return prepare_launch(request, context, work.emplace<KernelWork>());
+    });
 }
 
 /// Attributes that change nothing here are taken; what would change the meaning of the launch is refused.
@@ -216,6 +181,7 @@ CUresult launch_with_config(const CUlaunchConfig* config, CUfunction function, v
         return initialised() ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_INITIALIZED;
     }
     Request request{function,
+                    nullptr,
                     {config->gridDimX, config->gridDimY, config->gridDimZ},
                     {config->blockDimX, config->blockDimY, config->blockDimZ},
                     config->sharedMemBytes,
@@ -228,20 +194,117 @@ CUresult launch_with_config(const CUlaunchConfig* config, CUfunction function, v
 
 }  // namespace
 
+namespace egpu::simulated {
+
+CUresult prepare_launch(const LaunchRequest& request, Context& context, KernelWork& work) {
+    Driver& state = driver();
+    CUresult error = CUDA_SUCCESS;
+    const CUfunction handle =
+        request.kernel != nullptr ? reinterpret_cast<CUfunction>(request.kernel) : request.function;
+    work.function = find_function(handle, context, &error);
+    if (work.function == nullptr) {
+        return error;
+    }
+    if (work.function->module->context != &context) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    if (error = check_shape(request, *work.function); error != CUDA_SUCCESS) {
+        return error;
+    }
+    work.context = context.shared_from_this();
+    work.grid = request.grid;
+    work.block = request.block;
+    work.shared_bytes = request.shared_bytes;
+    work.cooperative = request.cooperative;
+    const Kernel& kernel = *work.function->kernel;
+    error = gather_parameters(request, kernel, work.parameters);
+    if (error == CUDA_SUCCESS && work.function->module->library != nullptr) {
+        work.kernel = kernel_handle_of(*work.function, state);
+    }
+    return error;
+}
+
+void point_to_parameters(KernelWork& work) {
+    for (const ParameterInfo& parameter : work.function->kernel->parameters) {
+        work.pointers.push_back(work.parameters.data() + parameter.offset);
+    }
+}
+
+CUresult run_kernel(const KernelWork& work, std::uint64_t grid_id, Driver& state) {
+    Context& context = *work.context;
+    if (!context.alive) {
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    }
+    LaunchEnvironment environment;
+    environment.memory = &state.memory.of(context.device);
+    environment.device_ordinal = static_cast<std::uint32_t>(context.device);
+    environment.grid_id = grid_id;
+    environment.sm_count = kSmCount;
+    environment.workers = workers_for(work);
+    environment.shared_limit = kSharedPerBlockOptIn;
+    environment.heap_limit = context.limits[CU_LIMIT_MALLOC_HEAP_SIZE];
+    const LaunchResult result =
+        launch(*work.function->kernel, work.grid, work.block, work.shared_bytes, work.parameters, environment);
+    if (!result.fault.has_value()) {
+        return CUDA_SUCCESS;
+    }
+    report(result.fault->text);
+    const CUresult sticky = sticky_error(result.fault->kind);
+    if (sticky == CUDA_SUCCESS) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    // As on a GPU the launch itself succeeded: the error shows at the next call.
+    CUresult none = CUDA_SUCCESS;
+    context.sticky.compare_exchange_strong(none, sticky);
+    return CUDA_SUCCESS;
+}
+
+CUresult run_work(const Work& work, std::uint64_t grid_id, Driver& state) {
+    switch (type_of(work)) {
+        case CU_GRAPH_NODE_TYPE_KERNEL:
+            return run_kernel(std::get<KernelWork>(work), grid_id, state);
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+            return run_copy(std::get<CopyWork>(work).copy, state);
+        case CU_GRAPH_NODE_TYPE_MEMSET:
+            return run_fill(std::get<FillWork>(work).fill, state);
+        case CU_GRAPH_NODE_TYPE_HOST:
+            return run_host(std::get<HostWork>(work));
+        case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+            record_now(*std::get<RecordEventWork>(work).event);
+            return CUDA_SUCCESS;
+        default:
+            return CUDA_SUCCESS;  // joints, and child graphs, whose nodes stand for themselves
+    }
+}
+
+}  // namespace egpu::simulated
+
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
                         void** extra) {
-    return enqueue(
-        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, extra, false},
-        stream, DefaultStream::legacy);
+    return enqueue({function,
+                    nullptr,
+                    {grid_x, grid_y, grid_z},
+                    {block_x, block_y, block_z},
+                    shared_bytes,
+                    parameters,
+                    extra,
+                    false},
+                   stream, DefaultStream::legacy);
 }
 
 CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                              unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
                              void** parameters, void** extra) {
-    return enqueue(
-        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, extra, false},
-        stream, DefaultStream::per_thread);
+    return enqueue({function,
+                    nullptr,
+                    {grid_x, grid_y, grid_z},
+                    {block_x, block_y, block_z},
+                    shared_bytes,
+                    parameters,
+                    extra,
+                    false},
+                   stream, DefaultStream::per_thread);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
@@ -255,15 +318,27 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                    CUstream stream, void** parameters) {
-    return enqueue(
-        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, nullptr, true},
-        stream, DefaultStream::legacy);
+    return enqueue({function,
+                    nullptr,
+                    {grid_x, grid_y, grid_z},
+                    {block_x, block_y, block_z},
+                    shared_bytes,
+                    parameters,
+                    nullptr,
+                    true},
+                   stream, DefaultStream::legacy);
 }
 
 CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                         CUstream stream, void** parameters) {
-    return enqueue(
-        {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, parameters, nullptr, true},
-        stream, DefaultStream::per_thread);
+    return enqueue({function,
+                    nullptr,
+                    {grid_x, grid_y, grid_z},
+                    {block_x, block_y, block_z},
+                    shared_bytes,
+                    parameters,
+                    nullptr,
+                    true},
+                   stream, DefaultStream::per_thread);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuLibrary* and cuKernel*: images that belong to no context and are put into each when first used there.
-#include "gpu/simulated/libcuda/driver.hpp"
+#include "gpu/simulated/libcuda/capture.hpp"
 #include "gpu/simulated/libcuda/functions.hpp"
 #include "gpu/simulated/libcuda/image.hpp"
 
@@ -89,7 +89,7 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option* o
             return CUDA_ERROR_INVALID_VALUE;
         }
         (void)library_values;  // hints about keeping the image and about host tables: nothing depends on them
-        LoadedImage loaded = load_image(code, state);
+        LoadedImage loaded = load_image(code, state, 0);
         write_logs(count, options, values, loaded.log);
         return keep(std::move(loaded), state, library);
     });
@@ -102,7 +102,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file_name, CUjit_
             (library_count > 0 && library_options == nullptr)) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        LoadedImage loaded = load_file(file_name, state);
+        LoadedImage loaded = load_file(file_name, state, 0);
         write_logs(count, options, values, loaded.log);
         return keep(std::move(loaded), state, library);
     });
@@ -110,6 +110,9 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* file_name, CUjit_
 
 CUresult cuLibraryUnload(CUlibrary handle) {
     return entry([&](Driver& state) -> CUresult {
+        if (const CUresult error = check_waiting(state); error != CUDA_SUCCESS) {
+            return error;
+        }
         const std::shared_ptr<Library> library = state.libraries.remove(handle);
         if (library == nullptr) {
             return CUDA_ERROR_INVALID_HANDLE;
@@ -231,7 +234,7 @@ CUresult cuKernelGetName(const char** name, CUkernel handle) {
 
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device) {
     return entry_in_context([&](Driver&, Context& context) -> CUresult {
-        if (device != 0) {
+        if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
         CUresult error = CUDA_SUCCESS;
@@ -242,7 +245,7 @@ CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkern
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
     return entry_in_context([&](Driver&, Context& context) -> CUresult {
-        if (device != 0) {
+        if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
         CUresult error = CUDA_SUCCESS;
@@ -253,7 +256,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice device) {
     return entry([&](Driver& state) -> CUresult {
-        if (device != 0) {
+        if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
         if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) {

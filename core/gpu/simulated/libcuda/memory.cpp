@@ -18,7 +18,7 @@ CUresult allocate(CUdeviceptr* address, std::size_t bytes, Driver& state, Contex
     if (address == nullptr || bytes == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    egpu::Result<std::uint64_t> made = state.memory.allocate(bytes);
+    egpu::Result<std::uint64_t> made = state.memory.of(context.device).allocate(bytes);
     if (!made) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -100,14 +100,30 @@ Owned owner_of(std::uint64_t address, Driver& state) {
     return address - next->first < next->second.bytes ? Owned{next->first, next->second, true} : Owned{};
 }
 
+/// Allocations and releases in the order of a stream. In a capture they would be nodes that own memory.
+template <typename Body>
+CUresult on_pool(CUstream handle, DefaultStream zero, const Body& body) {
+    return with_stream(
+        handle, zero, [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+            if (is_captured(*stream)) {
+                report(
+                    "cuMemAllocAsync or cuMemFreeAsync in a captured stream: the simulated GPU has "
+                    "no graph nodes that own memory");
+                (void)check_running(state, *stream);
+                return CUDA_ERROR_NOT_SUPPORTED;
+            }
+            const CUresult error = check_waiting(state);
+            return error != CUDA_SUCCESS ? error : in_order(context, stream, [&] { return body(state, context); });
+        });
+}
+
 CUresult allocate_on(CUdeviceptr* address, std::size_t bytes, CUstream stream, DefaultStream zero) {
-    return on_stream(stream, zero, [&](Driver& state, Context& context, Stream&) {
-        return allocate(address, bytes, state, context);
-    });
+    return on_pool(stream, zero,
+                   [&](Driver& state, Context& context) { return allocate(address, bytes, state, context); });
 }
 
 CUresult release_on(CUdeviceptr address, CUstream stream, DefaultStream zero) {
-    return on_stream(stream, zero, [&](Driver& state, Context&, Stream&) { return release(address, state); });
+    return on_pool(stream, zero, [&](Driver& state, Context&) { return release(address, state); });
 }
 
 CUresult prefetch_on(CUdeviceptr address, std::size_t bytes, CUstream stream, DefaultStream zero) {
@@ -153,7 +169,7 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr add
         case CU_POINTER_ATTRIBUTE_IS_MANAGED:
             return store(data, managed ? 1U : 0U);
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-            return store(data, 0);
+            return store(data, on_host && owned.found ? owned.memory.context->device : state.memory.device_of(address));
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
             return store(data, static_cast<CUdeviceptr>(allocation->address));
         case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
@@ -190,11 +206,11 @@ void attribute_of_unknown(void* data, CUpointer_attribute attribute) {
 }  // namespace
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
         if (free == nullptr || total == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        const std::uint64_t used = std::min(state.memory.used(), state.memory.capacity());
+        const std::uint64_t used = std::min(state.memory.of(context.device).used(), state.memory.capacity());
         *free = state.memory.capacity() - used;
         *total = state.memory.capacity();
         return CUDA_SUCCESS;
@@ -202,11 +218,11 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-    return entry_in_context([&](Driver& state, Context& context) { return allocate(address, bytes, state, context); });
+    return entry_that_waits([&](Driver& state, Context& context) { return allocate(address, bytes, state, context); });
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element_bytes) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
         if (pitch == nullptr || width == 0 || height == 0 || width > state.memory.capacity() ||
             (element_bytes != 4 && element_bytes != 8 && element_bytes != 16)) {
             return CUDA_ERROR_INVALID_VALUE;
@@ -222,7 +238,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, s
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
         // Freeing waits for what runs, as on a GPU.
         const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context));
         return release(address, state);
@@ -263,7 +279,7 @@ CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
 }
 
 CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
         constexpr unsigned known_flags =
             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
         if ((flags & ~known_flags) != 0) {
@@ -274,7 +290,7 @@ CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemFreeHost(void* pointer) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
         const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context));
         const auto address = reinterpret_cast<std::uint64_t>(pointer);
         OwnedMemory memory;
@@ -309,7 +325,7 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
 }
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
         constexpr unsigned known_flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                          CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
         if (pointer == nullptr || bytes == 0 || (flags & ~known_flags) != 0) {
@@ -326,7 +342,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
         const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context));
         OwnedMemory memory;
         const auto allowed = [](Origin origin) { return origin == Origin::registered; };
@@ -338,7 +354,7 @@ CUresult cuMemHostUnregister(void* pointer) {
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
         if (address == nullptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
             return CUDA_ERROR_INVALID_VALUE;
         }

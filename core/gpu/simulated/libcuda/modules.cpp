@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuModule*: images loaded into the current context.
-#include "gpu/simulated/libcuda/driver.hpp"
 #include "gpu/simulated/libcuda/image.hpp"
+#include "gpu/simulated/libcuda/streams.hpp"
 
 using namespace egpu::simulated;
 
@@ -22,7 +22,7 @@ CUresult load_data(CUmodule* module, const void* image, unsigned count, CUjit_op
         if (module == nullptr || image == nullptr || (count > 0 && (options == nullptr || values == nullptr))) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        LoadedImage loaded = load_image(image, state);
+        LoadedImage loaded = load_image(image, state, context.device);
         write_logs(count, options, values, loaded.log);
         return keep(std::move(loaded), context, state, module);
     });
@@ -51,7 +51,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* file_name) {
         if (module == nullptr || file_name == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        return keep(load_file(file_name, state), context, state, module);
+        return keep(load_file(file_name, state, context.device), context, state, module);
     });
 }
 
@@ -68,7 +68,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_that_waits([&](Driver& state, Context&) -> CUresult {
         const std::shared_ptr<LoadedModule> module = state.modules.find(handle);
         if (module == nullptr || module->library != nullptr) {
             return CUDA_ERROR_INVALID_HANDLE;

@@ -19,13 +19,17 @@
 
 namespace egpu::simulated {
 
+struct Capture;
+struct CapturedEvent;
+
 struct Stream {
     struct Context* context = nullptr;
     unsigned flags = 0;
     int priority = 0;
     unsigned long long id = 0;
     bool legacy = false;
-    std::mutex order;  ///< held while an operation of the stream runs
+    std::mutex order;                  ///< held while an operation of the stream runs
+    std::shared_ptr<Capture> capture;  ///< that it is in, or null; under graphs_mutex()
 
     bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
 };
@@ -34,12 +38,14 @@ struct Event {
     struct Context* context = nullptr;
     unsigned flags = 0;
     std::atomic<std::int64_t> recorded_ns{0};  ///< 0: never recorded
+    std::shared_ptr<CapturedEvent> captured;   ///< where it was last recorded in a capture; under graphs_mutex()
 };
 
-/// Contexts share the memory of the device; each owns modules, streams, events and allocations.
+/// Contexts of a device share its memory; each owns modules, streams, events and allocations.
 struct Context : std::enable_shared_from_this<Context> {
     unsigned long long id = 0;
     unsigned flags = 0;
+    int device = 0;
     bool primary = false;
     std::atomic<bool> alive{true};
     std::atomic<CUresult> sticky{CUDA_SUCCESS};  ///< a fault in a kernel: every later call answers with it
@@ -92,7 +98,7 @@ struct Library {
     std::string label;
     std::vector<std::string> kernel_names;
     std::mutex mutex;
-    std::shared_ptr<LoadedModule> spare;  ///< loaded when the library was, taken by the first context
+    std::shared_ptr<LoadedModule> spare;  ///< loaded when the library was, for device 0; taken by its first context
     std::unordered_map<const Context*, std::shared_ptr<LoadedModule>> modules;
     std::unordered_map<std::string, std::shared_ptr<LibraryKernel>> kernels;
 };

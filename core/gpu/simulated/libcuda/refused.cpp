@@ -29,27 +29,12 @@ CUresult refuse(const char* name, std::atomic<bool>& said) noexcept {
         static std::atomic<bool> said{false}; \
         return refuse(#name, said);           \
     }
-REFUSE(cuStreamBeginCapture_v2, (CUstream, CUstreamCaptureMode))
-REFUSE(cuStreamBeginCapture_v2_ptsz, (CUstream, CUstreamCaptureMode))
-REFUSE(cuStreamEndCapture, (CUstream, CUgraph*))
-REFUSE(cuStreamEndCapture_ptsz, (CUstream, CUgraph*))
 REFUSE(cuOccupancyMaxPotentialClusterSize, (int*, CUfunction, const CUlaunchConfig*))
 REFUSE(cuOccupancyMaxActiveClusters, (int*, CUfunction, const CUlaunchConfig*))
-REFUSE(cuGraphCreate, (CUgraph*, unsigned))
-REFUSE(cuGraphDestroy, (CUgraph))
-REFUSE(cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t*))
-REFUSE(cuGraphNodeGetType, (CUgraphNode, CUgraphNodeType*))
-REFUSE(cuGraphAddKernelNode_v2, (CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_KERNEL_NODE_PARAMS*))
-REFUSE(cuGraphKernelNodeGetParams_v2, (CUgraphNode, CUDA_KERNEL_NODE_PARAMS*))
-REFUSE(cuGraphKernelNodeSetParams_v2, (CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*))
-REFUSE(cuGraphExecKernelNodeSetParams_v2, (CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS*))
-REFUSE(cuGraphAddNode_v2,
-       (CUgraphNode*, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t, CUgraphNodeParams*))
-REFUSE(cuGraphInstantiateWithFlags, (CUgraphExec*, CUgraph, unsigned long long))
-REFUSE(cuGraphExecUpdate_v2, (CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*))
-REFUSE(cuGraphExecDestroy, (CUgraphExec))
-REFUSE(cuGraphLaunch, (CUgraphExec, CUstream))
-REFUSE(cuGraphLaunch_ptsz, (CUgraphExec, CUstream))
+REFUSE(cuStreamBeginCaptureToGraph,
+       (CUstream, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t, CUstreamCaptureMode))
+REFUSE(cuStreamBeginCaptureToGraph_ptsz,
+       (CUstream, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t, CUstreamCaptureMode))
 
 // Functions egpu itself has no use for: their arguments are not looked at.
 #define REFUSE_ANY(name)                                                  \

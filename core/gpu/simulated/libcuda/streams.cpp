@@ -33,8 +33,7 @@ std::shared_ptr<Stream> find_stream(CUstream handle, DefaultStream zero, Context
     if (handle == nullptr || handle == CU_STREAM_LEGACY) {
         return {context.shared_from_this(), &context.legacy_stream};
     }
-    std::shared_ptr<Stream> stream = driver().streams.find(handle);
-    return stream != nullptr && stream->context == &context ? stream : nullptr;
+    return driver().streams.find(handle);
 }
 
 StreamOrder::StreamOrder(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {
@@ -44,6 +43,23 @@ StreamOrder::StreamOrder(std::shared_ptr<Stream> stream) : stream_(std::move(str
         among_blocking_ = std::shared_lock(stream_->context->legacy_order);
     }
     own_ = std::unique_lock(stream_->order);
+}
+
+/// Runs a function of the application in which no call of the driver is allowed.
+template <typename Call>
+static void call_host(const Call& call) {
+    in_host_function() = true;
+    call();
+    in_host_function() = false;
+}
+
+CUresult run_host(const HostWork& work) {
+    call_host([&] { work.function(work.data); });
+    return CUDA_SUCCESS;
+}
+
+void record_now(Event& event) {
+    event.recorded_ns = now_ns();
 }
 
 bool is_busy(Stream& stream) {
@@ -56,15 +72,6 @@ bool is_busy(Stream& stream) {
 }
 
 namespace {
-
-/// Runs a body with a stream of the current context, without waiting for its operations.
-template <typename Body>
-CUresult with_stream(CUstream handle, DefaultStream zero, const Body& body) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
-        const std::shared_ptr<Stream> stream = find_stream(handle, zero, context);
-        return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(*stream, context);
-    });
-}
 
 CUresult create(CUstream* handle, unsigned flags, int priority) {
     return entry_in_context([&](Driver& state, Context& context) -> CUresult {
@@ -84,42 +91,47 @@ CUresult create(CUstream* handle, unsigned flags, int priority) {
 
 CUresult destroy(CUstream handle) {
     return entry_in_context([&](Driver& state, Context&) -> CUresult {
-        return state.streams.remove(handle) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+        const std::shared_ptr<Stream> stream = state.streams.remove(handle);
+        if (stream == nullptr) {
+            return CUDA_ERROR_INVALID_HANDLE;
+        }
+        forget_stream(*stream, state);
+        return CUDA_SUCCESS;
     });
 }
 
 CUresult priority_of(CUstream handle, int* priority, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Stream& stream, Context&) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
         if (priority == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        *priority = stream.priority;
+        *priority = stream->priority;
         return CUDA_SUCCESS;
     });
 }
 
 CUresult flags_of(CUstream handle, unsigned* flags, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Stream& stream, Context&) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
         if (flags == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        *flags = stream.flags;
+        *flags = stream->flags;
         return CUDA_SUCCESS;
     });
 }
 
 CUresult id_of(CUstream handle, unsigned long long* id, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Stream& stream, Context&) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
         if (id == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        *id = stream.id;
+        *id = stream->id;
         return CUDA_SUCCESS;
     });
 }
 
 CUresult context_handle_of(CUstream handle, CUcontext* context_handle, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Stream&, Context& context) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, Context& context, const std::shared_ptr<Stream>&) -> CUresult {
         if (context_handle == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -128,14 +140,20 @@ CUresult context_handle_of(CUstream handle, CUcontext* context_handle, DefaultSt
     });
 }
 
-CUresult wait_event(CUstream handle, CUevent event, unsigned flags, DefaultStream zero) {
-    return on_stream(handle, zero, [&](Driver& state, Context&, Stream&) -> CUresult {
-        if (flags > 1) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-        // An event is recorded when its record call returns, so there is nothing left to wait for.
-        return state.events.find(event) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
-    });
+CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags, DefaultStream zero) {
+    return with_stream(handle, zero,
+                       [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                           const std::shared_ptr<Event> event = state.events.find(event_handle);
+                           if (event == nullptr || flags > CU_EVENT_WAIT_EXTERNAL) {
+                               return event == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+                           }
+                           CUresult result = CUDA_SUCCESS;
+                           if (capture_wait(stream, event, flags, state, &result)) {
+                               return result;
+                           }
+                           // An event is recorded when its record call returns: there is nothing left to wait for.
+                           return in_order(context, stream, [] { return CUDA_SUCCESS; });
+                       });
 }
 
 CUresult attach_memory(CUstream handle, CUdeviceptr address, DefaultStream zero) {
@@ -144,31 +162,35 @@ CUresult attach_memory(CUstream handle, CUdeviceptr address, DefaultStream zero)
     });
 }
 
+/// Before a call that asks for, or waits for, what is in a stream.
+CUresult check_asking(Driver& state, Stream& stream) {
+    const CUresult error = check_running(state, stream);
+    return error != CUDA_SUCCESS ? error : check_waiting(state);
+}
+
 CUresult query(CUstream handle, DefaultStream zero) {
-    return with_stream(handle, zero, [](Stream& stream, Context&) -> CUresult {
-        return is_busy(stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    return with_stream(handle, zero, [](Driver& state, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
+        if (const CUresult error = check_asking(state, *stream); error != CUDA_SUCCESS) {
+            return error;
+        }
+        return is_busy(*stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
     });
 }
 
 CUresult synchronize(CUstream handle, DefaultStream zero) {
-    return on_stream(handle, zero, [](Driver&, Context&, Stream&) { return CUDA_SUCCESS; });
-}
-
-/// Runs a function of the application in which no call of the driver is allowed.
-template <typename Call>
-void call_host(const Call& call) {
-    in_host_function() = true;
-    call();
-    in_host_function() = false;
+    return with_stream(handle, zero,
+                       [](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                           if (const CUresult error = check_asking(state, *stream); error != CUDA_SUCCESS) {
+                               return error;
+                           }
+                           return in_order(context, stream, [] { return CUDA_SUCCESS; });
+                       });
 }
 
 CUresult host_function(CUstream handle, CUhostFn function, void* data, DefaultStream zero) {
-    return on_stream(handle, zero, [&](Driver&, Context&, Stream&) -> CUresult {
-        if (function == nullptr) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-        call_host([&] { function(data); });
-        return CUDA_SUCCESS;
+    return enqueue_work(handle, zero, Returns::at_once, [&](Context&, Work& work, bool&) {
+        work = HostWork{function, data};
+        return function == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     });
 }
 
@@ -182,15 +204,28 @@ CUresult callback(CUstream handle, CUstreamCallback function, void* data, unsign
     });
 }
 
-CUresult record(CUevent handle, CUstream stream, unsigned flags, DefaultStream zero) {
-    return on_stream(stream, zero, [&](Driver& state, Context&, Stream&) -> CUresult {
-        const std::shared_ptr<Event> event = state.events.find(handle);
-        if (event == nullptr || flags > 1) {
-            return event == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
-        }
-        event->recorded_ns = now_ns();
-        return CUDA_SUCCESS;
-    });
+CUresult record(CUevent handle, CUstream stream_handle, unsigned flags, DefaultStream zero) {
+    return with_stream(stream_handle, zero,
+                       [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                           const std::shared_ptr<Event> event = state.events.find(handle);
+                           if (event == nullptr || event->context != &context) {
+                               return CUDA_ERROR_INVALID_HANDLE;
+                           }
+                           if (flags > CU_EVENT_RECORD_EXTERNAL) {
+                               return CUDA_ERROR_INVALID_VALUE;
+                           }
+                           CUresult result = CUDA_SUCCESS;
+                           if (capture_record(*stream, event, flags, state, &result)) {
+                               return result;
+                           }
+                           if (result = check_running(state, *stream); result != CUDA_SUCCESS) {
+                               return result;
+                           }
+                           return in_order(context, stream, [&] {
+                               record_now(*event);
+                               return CUDA_SUCCESS;
+                           });
+                       });
 }
 
 CUresult elapsed(float* milliseconds, CUevent from, CUevent to) {
@@ -200,8 +235,16 @@ CUresult elapsed(float* milliseconds, CUevent from, CUevent to) {
         if (milliseconds == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
-        if (begin == nullptr || end == nullptr || ((begin->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 ||
-            begin->recorded_ns == 0 || end->recorded_ns == 0) {
+        for (const auto& event : {begin, end}) {
+            if (event == nullptr) {
+                return CUDA_ERROR_INVALID_HANDLE;
+            }
+            if (const CUresult error = check_event(*event, state); error != CUDA_SUCCESS) {
+                return error;
+            }
+        }
+        if (((begin->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0 || begin->recorded_ns == 0 ||
+            end->recorded_ns == 0) {
             return CUDA_ERROR_INVALID_HANDLE;
         }
         *milliseconds = static_cast<float>(static_cast<double>(end->recorded_ns - begin->recorded_ns) * 1e-6);
@@ -215,9 +258,15 @@ CUresult destroy_event(CUevent handle) {
     });
 }
 
+/// An event that was recorded is complete here; asking and waiting are the same.
 CUresult known_event(CUevent handle) {
     return entry_in_context([&](Driver& state, Context&) -> CUresult {
-        return state.events.find(handle) == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+        const std::shared_ptr<Event> event = state.events.find(handle);
+        if (event == nullptr) {
+            return CUDA_ERROR_INVALID_HANDLE;
+        }
+        const CUresult error = check_event(*event, state);
+        return error != CUDA_SUCCESS ? error : check_waiting(state);
     });
 }
 
@@ -350,53 +399,4 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {
 }
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent from, CUevent to) {
     return elapsed(milliseconds, from, to);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-    return entry([&](Driver&) -> CUresult {
-        if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-        thread_local CUstreamCaptureMode of_thread = CU_STREAM_CAPTURE_MODE_GLOBAL;
-        std::swap(*mode, of_thread);
-        return CUDA_SUCCESS;
-    });
-}
-
-namespace {
-
-/// Capture never starts here (refused.cpp), so no stream is ever in it.
-CUresult is_capturing(CUstream handle, CUstreamCaptureStatus* status, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Stream&, Context&) -> CUresult {
-        if (status == nullptr) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-        *status = CU_STREAM_CAPTURE_STATUS_NONE;
-        return CUDA_SUCCESS;
-    });
-}
-
-}  // namespace
-
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-    return is_capturing(stream, status, kLegacy);
-}
-CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
-    return is_capturing(stream, status, kOwn);
-}
-CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*,
-                                   const CUgraphNode**, size_t*) {
-    return is_capturing(stream, status, kLegacy);
-}
-CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*,
-                                        const CUgraphNode**, size_t*) {
-    return is_capturing(stream, status, kOwn);
-}
-CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*,
-                                   const CUgraphNode**, const CUgraphEdgeData**, size_t*) {
-    return is_capturing(stream, status, kLegacy);
-}
-CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*, CUgraph*,
-                                        const CUgraphNode**, const CUgraphEdgeData**, size_t*) {
-    return is_capturing(stream, status, kOwn);
 }

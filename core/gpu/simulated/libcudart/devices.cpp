@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices, limits, versions, errors.
 #include "gpu/simulated/libcudart/entry.hpp"
+#include "gpu/simulated/libcudart/properties.hpp"
 
 using namespace egpu::simulated::runtime;
 
@@ -50,22 +51,22 @@ ENTRY cudaError_t cudaGetDevice(int* device) {
         if (device == nullptr) {
             return cudaErrorInvalidValue;
         }
-        *device = 0;
+        *device = current_device();
         return cudaSuccess;
     });
 }
 
 ENTRY cudaError_t cudaSetDevice(int device) {
-    return call([&](Runtime&) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; });
+    return call_opened([&](Runtime& state) { return use_device(state, device); });
 }
 
 ENTRY cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     return call_opened([&](Runtime& state) {
-        if (properties == nullptr || device != 0) {
-            return properties == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
+        if (properties == nullptr) {
+            return cudaErrorInvalidValue;
         }
-        *properties = state.properties;
-        return cudaSuccess;
+        *properties = {};
+        return from_driver(read_properties(state.driver, device, *properties));
     });
 }
 
@@ -84,7 +85,7 @@ ENTRY cudaError_t cudaDeviceSynchronize() {
 }
 
 ENTRY cudaError_t cudaDeviceReset() {
-    return call([](Runtime& state) { return from_driver(state.driver.cuDevicePrimaryCtxReset(0)); });
+    return call([](Runtime& state) { return from_driver(state.driver.cuDevicePrimaryCtxReset(current_device())); });
 }
 
 ENTRY cudaError_t cudaDeviceGetLimit(size_t* value, CUlimit limit) {

@@ -77,6 +77,46 @@ namespace egpu::simulated::runtime {
     F(cuStreamAddCallback, cuStreamAddCallback)                                                                   \
     F(cuStreamGetFlags, cuStreamGetFlags)                                                                         \
     F(cuStreamGetPriority, cuStreamGetPriority)                                                                   \
+    F(cuStreamBeginCapture, cuStreamBeginCapture_v2)                                                              \
+    F(cuStreamEndCapture, cuStreamEndCapture)                                                                     \
+    F(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3)                                                          \
+    F(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)                                       \
+    F(cuGraphCreate, cuGraphCreate)                                                                               \
+    F(cuGraphDestroy, cuGraphDestroy)                                                                             \
+    F(cuGraphClone, cuGraphClone)                                                                                 \
+    F(cuGraphNodeFindInClone, cuGraphNodeFindInClone)                                                             \
+    F(cuGraphDestroyNode, cuGraphDestroyNode)                                                                     \
+    F(cuGraphGetNodes, cuGraphGetNodes)                                                                           \
+    F(cuGraphGetRootNodes, cuGraphGetRootNodes)                                                                   \
+    F(cuGraphGetEdges, cuGraphGetEdges_v2)                                                                        \
+    F(cuGraphNodeGetType, cuGraphNodeGetType)                                                                     \
+    F(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2)                                                  \
+    F(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2)                                              \
+    F(cuGraphAddDependencies, cuGraphAddDependencies_v2)                                                          \
+    F(cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2)                                                    \
+    F(cuGraphAddEmptyNode, cuGraphAddEmptyNode)                                                                   \
+    F(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode)                                                         \
+    F(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph)                                               \
+    F(cuGraphAddHostNode, cuGraphAddHostNode)                                                                     \
+    F(cuGraphHostNodeGetParams, cuGraphHostNodeGetParams)                                                         \
+    F(cuGraphHostNodeSetParams, cuGraphHostNodeSetParams)                                                         \
+    F(cuGraphAddKernelNode, cuGraphAddKernelNode_v2)                                                              \
+    F(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2)                                                  \
+    F(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2)                                                  \
+    F(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2)                                          \
+    F(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode)                                                                 \
+    F(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams)                                             \
+    F(cuGraphAddMemsetNode, cuGraphAddMemsetNode)                                                                 \
+    F(cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams)                                             \
+    F(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags)                                                   \
+    F(cuGraphExecGetFlags, cuGraphExecGetFlags)                                                                   \
+    F(cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams)                                                 \
+    F(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)                                                               \
+    F(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled)                                                               \
+    F(cuGraphExecUpdate, cuGraphExecUpdate_v2)                                                                    \
+    F(cuGraphExecDestroy, cuGraphExecDestroy)                                                                     \
+    F(cuGraphLaunch, cuGraphLaunch)                                                                               \
+    F(cuGraphUpload, cuGraphUpload)                                                                               \
     F(cuStreamIsCapturing, cuStreamIsCapturing)                                                                   \
     F(cuEventCreate, cuEventCreate)                                                                               \
     F(cuEventRecord, cuEventRecord)                                                                               \

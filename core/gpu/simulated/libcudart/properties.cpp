@@ -89,9 +89,9 @@ constexpr Member kMembers[] = {
 
 }  // namespace
 
-CUresult read_properties(const DriverCalls& driver, cudaDeviceProp& properties) {
+CUresult read_properties(const DriverCalls& driver, int ordinal, cudaDeviceProp& properties) {
     CUdevice device = 0;
-    CUresult result = driver.cuDeviceGet(&device, 0);
+    CUresult result = driver.cuDeviceGet(&device, ordinal);
     if (result == CUDA_SUCCESS) {
         result = driver.cuDeviceGetName(properties.name, sizeof properties.name, device);
     }

@@ -6,6 +6,6 @@
 
 namespace egpu::simulated::runtime {
 
-CUresult read_properties(const DriverCalls& driver, cudaDeviceProp& properties);
+CUresult read_properties(const DriverCalls& driver, int ordinal, cudaDeviceProp& properties);
 
 }  // namespace egpu::simulated::runtime

@@ -11,6 +11,7 @@ namespace {
 thread_local cudaError_t thread_error = cudaSuccess;
 /// The context was made current on this thread (or the thread had one of its own).
 thread_local bool thread_attached = false;
+thread_local int thread_device = 0;
 
 cudaError_t open_once(Runtime& state) {
     if (!open_driver(state.driver)) {
@@ -30,19 +31,29 @@ cudaError_t open_once(Runtime& state) {
     if (const CUresult result = driver.cuDeviceGetCount(&count); result != CUDA_SUCCESS) {
         return from_driver(result);
     }
-    return count == 0 ? cudaErrorNoDevice : from_driver(read_properties(driver, state.properties));
+    if (count == 0) {
+        return cudaErrorNoDevice;
+    }
+    state.contexts.resize(static_cast<std::size_t>(count));
+    return from_driver(read_properties(driver, 0, state.properties));
 }
 
-cudaError_t retain(Runtime& state) {
-    const std::lock_guard lock(state.mutex);
-    if (!state.retained) {
-        const CUresult result = state.driver.cuDevicePrimaryCtxRetain(&state.context, 0);
-        if (result != CUDA_SUCCESS) {
-            return from_driver(result);
+/// Makes a device's primary context current.
+CUresult enter(Runtime& state, int device) {
+    CUcontext context = nullptr;
+    {
+        const std::lock_guard lock(state.mutex);
+        CUcontext& primary = state.contexts[static_cast<std::size_t>(device)];
+        if (primary == nullptr) {
+            const CUresult result = state.driver.cuDevicePrimaryCtxRetain(&primary, device);
+            if (result != CUDA_SUCCESS) {
+                primary = nullptr;
+                return result;
+            }
         }
-        state.retained = true;
+        context = primary;
     }
-    return cudaSuccess;
+    return state.driver.cuCtxSetCurrent(context);
 }
 
 cudaError_t load(Runtime& state, FatBinary& binary) {
@@ -66,9 +77,11 @@ cudaError_t load(Runtime& state, FatBinary& binary) {
 /// Gives the context back when this library goes, after the program's own destructors.
 __attribute__((destructor)) void release_context() {
     Runtime& state = runtime();
-    if (state.retained) {
-        state.retained = false;
-        state.driver.cuDevicePrimaryCtxRelease(0);
+    for (std::size_t device = 0; device < state.contexts.size(); ++device) {
+        if (state.contexts[device] != nullptr) {
+            state.contexts[device] = nullptr;
+            state.driver.cuDevicePrimaryCtxRelease(static_cast<CUdevice>(device));
+        }
     }
 }
 
@@ -98,12 +111,28 @@ cudaError_t attach(Runtime& state) {
     CUcontext current = nullptr;
     CUresult result = state.driver.cuCtxGetCurrent(&current);
     if (result == CUDA_SUCCESS && current == nullptr) {
-        if (const cudaError_t error = retain(state); error != cudaSuccess) {
-            return error;
-        }
-        result = state.driver.cuCtxSetCurrent(state.context);
+        result = enter(state, thread_device);
     }
     thread_attached = result == CUDA_SUCCESS;
+    return from_driver(result);
+}
+
+int current_device() {
+    return thread_device;
+}
+
+cudaError_t use_device(Runtime& state, int device) {
+    if (device < 0 || static_cast<std::size_t>(device) >= state.contexts.size()) {
+        return cudaErrorInvalidDevice;
+    }
+    if (device == thread_device) {
+        return attach(state);
+    }
+    const CUresult result = enter(state, device);
+    if (result == CUDA_SUCCESS) {
+        thread_device = device;
+        thread_attached = true;
+    }
     return from_driver(result);
 }
 
@@ -134,6 +163,16 @@ cudaError_t kernel_of(Runtime& state, const void* function, CUkernel* kernel) {
     }
     *kernel = known.kernel;
     return cudaSuccess;
+}
+
+const void* host_function_of(Runtime& state, CUkernel kernel) {
+    const std::lock_guard lock(state.mutex);
+    for (const auto& one : state.functions) {
+        if (kernel != nullptr && one.second.kernel == kernel) {
+            return one.first;
+        }
+    }
+    return nullptr;
 }
 
 cudaError_t variable_of(Runtime& state, const void* symbol, CUdeviceptr* address, std::size_t* bytes) {

@@ -40,9 +40,8 @@ struct Runtime {
     DriverCalls driver;
     bool opened = false;  ///< the driver was looked for
     cudaError_t opening = cudaSuccess;
-    CUcontext context = nullptr;  ///< the primary context, once something needs it
-    bool retained = false;
-    cudaDeviceProp properties{};
+    std::vector<CUcontext> contexts;  ///< primary contexts by device, null until something needs them
+    cudaDeviceProp properties{};      ///< of device 0; what launches ask for is the same on all
     std::unordered_map<const void*, HostFunction> functions;
     std::unordered_map<const void*, HostVariable> variables;
     std::vector<FatBinary*> binaries;
@@ -55,8 +54,14 @@ cudaError_t open(Runtime& state);
 /// ... and the primary context current on this thread.
 cudaError_t attach(Runtime& state);
 
+/// The calling thread's device, and another one made so with its primary context.
+int current_device();
+cudaError_t use_device(Runtime& state, int device);
+
 /// Both take the state's mutex. The kernel behind the address of a host stub, or behind a kernel handle.
 cudaError_t kernel_of(Runtime& state, const void* function, CUkernel* kernel);
+/// The host stub of a kernel that this runtime loaded; null for any other.
+const void* host_function_of(Runtime& state, CUkernel kernel);
 cudaError_t variable_of(Runtime& state, const void* symbol, CUdeviceptr* address, std::size_t* bytes);
 /// Puts the addresses of managed variables where the program looks for them.
 void settle_managed(Runtime& state, FatBinary& binary);

@@ -40,11 +40,35 @@ enum cudaFuncAttribute {
 typedef CUstream cudaStream_t;
 typedef CUevent cudaEvent_t;
 typedef CUkernel cudaKernel_t;
+typedef CUgraph cudaGraph_t;
+typedef CUgraphNode cudaGraphNode_t;
+typedef CUgraphExec cudaGraphExec_t;
 
 struct dim3 {
     unsigned x, y, z;
 };
 typedef struct dim3 dim3;
+
+/* Parameters of graph nodes: those of a host function are the driver's. */
+typedef CUDA_HOST_NODE_PARAMS cudaHostNodeParams;
+
+struct cudaKernelNodeParams {
+    void* func; /* the host function */
+    dim3 gridDim;
+    dim3 blockDim;
+    unsigned sharedMemBytes;
+    void** kernelParams;
+    void** extra;
+};
+
+struct cudaMemsetParams {
+    void* dst;
+    size_t pitch;
+    unsigned value;
+    unsigned elementSize;
+    size_t width;
+    size_t height;
+};
 
 typedef struct cudaLaunchConfig_st {
     dim3 gridDim;

@@ -83,6 +83,9 @@ ENTRY cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
 ENTRY cudaError_t cudaStreamIsCapturing(cudaStream_t stream, CUstreamCaptureStatus* status) {
     return call_driver([&](const DriverCalls& driver) { return driver.cuStreamIsCapturing(stream, status); });
 }
+ENTRY cudaError_t cudaStreamIsCapturing_ptsz(cudaStream_t stream, CUstreamCaptureStatus* status) {
+    return cudaStreamIsCapturing(own_default(stream), status);
+}
 
 ENTRY cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     return call_driver([&](const DriverCalls& driver) { return driver.cuEventCreate(event, flags); });
