@@ -12,6 +12,7 @@ RUNS = [
     ["vecadd", "--elements", "1024", "--block", "128"],
     ["reduction", "--elements", "65536"], ["histogram", "--elements", "65536"],
     ["divergent", "--elements", "8192"], ["loop", "--launches", "200"], ["spaces", "--elements", "4096"],
+    ["threads", "--launches", "5"], ["contexts", "--launches", "5"],
 ]
 
 
