@@ -32,9 +32,19 @@ struct KernelsOptions {
 };
 
 std::string how_or_why(const host::Kernel& kernel) {
+    if (kernel.waiting)
+        return "its new copy waits for a quiet moment";
     if (kernel.state == KernelState::instrumented)
         return fmt::format("{}, {} site{}", kernel.source, kernel.sites, kernel.sites == 1 ? "" : "s");
     return kernel.reason;
+}
+
+/// "12 of 100" where a kernel with a copy ran it in some of its launches only.
+std::string launches_text(const host::Kernel& kernel, const host::KernelCounts& counts) {
+    const bool partly = counts.instrumented != counts.launches &&
+                        (counts.instrumented != 0 || kernel.state == KernelState::instrumented);
+    const std::string all = format_count(counts.launches);
+    return partly ? fmt::format("{} of {}", format_count(counts.instrumented), all) : all;
 }
 
 std::string registers_text(const host::Registers& registers) {
@@ -54,18 +64,22 @@ void print_json(const host::Catalogue& catalogue, const std::vector<host::Kernel
         const auto or_null = [](const std::optional<std::uint32_t>& value) {
             return value ? ordered_json(*value) : ordered_json(nullptr);
         };
-        list.push_back({{"name", kernel.name},
-                        {"mangled", kernel.mangled},
-                        {"module", kernel.module},
-                        {"state", host::to_name(kernel.state)},
-                        {"reason", kernel.reason.empty() ? ordered_json(nullptr) : ordered_json(kernel.reason)},
-                        {"fix", kernel.fix.empty() ? ordered_json(nullptr) : ordered_json(kernel.fix)},
-                        {"sites", kernel.sites},
-                        {"launches", launches_known ? ordered_json(counts[i].launches) : ordered_json(nullptr)},
-                        {"registers",
-                         {{"original", or_null(kernel.registers.original)},
-                          {"reassembled", or_null(kernel.registers.reassembled)},
-                          {"instrumented", or_null(kernel.registers.instrumented)}}}});
+        list.push_back(
+            {{"name", kernel.name},
+             {"mangled", kernel.mangled},
+             {"module", kernel.module},
+             {"state", host::to_name(kernel.state)},
+             {"reason", kernel.reason.empty() ? ordered_json(nullptr) : ordered_json(kernel.reason)},
+             {"fix", kernel.fix.empty() ? ordered_json(nullptr) : ordered_json(kernel.fix)},
+             {"sites", kernel.sites},
+             {"waiting", kernel.waiting},
+             {"launches", launches_known ? ordered_json(counts[i].launches) : ordered_json(nullptr)},
+             {"launches_instrumented", launches_known ? ordered_json(counts[i].instrumented) : ordered_json(nullptr)},
+             {"launches_left_out", launches_known ? ordered_json(counts[i].left_out) : ordered_json(nullptr)},
+             {"registers",
+              {{"original", or_null(kernel.registers.original)},
+               {"reassembled", or_null(kernel.registers.reassembled)},
+               {"instrumented", or_null(kernel.registers.instrumented)}}}});
     }
     fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
@@ -88,7 +102,7 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
         const auto& kernel = catalogue.kernels[i];
         std::vector<std::string> cells = {kernel.name};
         if (launches_known)
-            cells.push_back(format_count(counts[i].launches));
+            cells.push_back(launches_text(kernel, counts[i]));
         three_columns = three_columns || kernel.registers.instrumented.has_value();
         cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), registers_text(kernel.registers),
                                    kernel.module});

@@ -17,11 +17,13 @@ struct RunOptions {
     ProbeOptions probes;
     std::vector<std::string> command;
     bool quiet = false, simulated = false, strict = false;
-    std::string summary;                 ///< --summary FILE, with %p %h %n %q{VAR}
-    std::string wait = "2 s";            ///< --wait
-    std::string gpu_memory = "64 MiB";   ///< --gpu-memory
-    bool report = true;                  ///< print the summary at the end
-    std::function<void()> before_start;  ///< after the line about the device
+    std::string summary;                  ///< --summary FILE, with %p %h %n %q{VAR}
+    std::string wait = "2 s";             ///< --wait
+    std::string gpu_memory = "64 MiB";    ///< --gpu-memory
+    std::string sample = "launches=all";  ///< --sample
+    std::string reserve = "5 MiB";        ///< --reserve
+    bool report = true;                   ///< print the summary at the end
+    std::function<void()> before_start;   ///< after the line about the device
 };
 
 struct RunOutcome {

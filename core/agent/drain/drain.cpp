@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include "agent/commands/commands.hpp"
 #include "agent/drain/copy_maps.hpp"
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/observe.hpp"
@@ -115,6 +116,7 @@ void* drain_thread(void*) {
         }
         last = now;
         look_after_host();
+        take_commands();
         segment::store_relaxed(header.agent_heartbeat_ns, now);
         if (mode() == Mode::observing && last_one)
             after(drain_finally());

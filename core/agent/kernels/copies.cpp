@@ -124,9 +124,11 @@ bool fit_to_original(const Image& image, Place* place, const ReceivedCopy& recei
 }
 
 // A copy of the same content in this place, made for this kernel when its image was loaded before.
-Copy* earlier_copy(const Place& place, const Kernel& kernel, const ContentHash& content) {
+Copy* earlier_copy(const Place& place, const Kernel& kernel, const ReceivedCopy& received) {
+    const egpu_copy_counters* counters = &view().copies()[received.head.copy_id - 1];
     Copy* copy = copies_of(place);
-    while (copy != nullptr && (copy->kernel != &kernel || !(copy->content == content)))
+    while (copy != nullptr &&
+           (copy->kernel != &kernel || copy->counters != counters || !(copy->content == received.content)))
         copy = copy->next;
     return copy;
 }
@@ -139,10 +141,11 @@ Copy* load_one(const Image& image, Kernel* kernel, Place* place, const ReceivedC
         failed(result, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
         return nullptr;
     }
-    Copy* copy = earlier_copy(*place, *kernel, received.content);
+    Copy* copy = earlier_copy(*place, *kernel, received);
     if (copy == nullptr && (copy = new_copy()) != nullptr) {
         copy->kernel = kernel;
         copy->content = received.content;
+        copy->counters = &view().copies()[received.head.copy_id - 1];
         load_module(received, text_of(name), copy, result);
         copy->reason = result->reason;
         copy->result = result->result;
@@ -180,13 +183,17 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
     Kernel* kernel = find_kernel(*image, received.name());
     egpu_message_copy_result result{};
     result.kernel_id = received.head.kernel_id;
-    if (kernel == nullptr || kernel->id != received.head.kernel_id) {
+    result.copy_id = received.head.copy_id;
+    if (kernel == nullptr || kernel->id != received.head.kernel_id || result.copy_id == 0 ||
+        result.copy_id > view().copies().size()) {
         failed(&result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_NOT_FOUND);
     } else {
         const unsigned int index = index_of(*place);
         const Copy* current = current_copy(*kernel, index);
+        if (kernel->wanted != result.copy_id)
+            return;  // a command came meanwhile
         if (current != nullptr && current->content == received.content)
-            return;  // came twice: with the image, and late
+            return tell_result(image->request, result);  // came twice: with the image, and late or by a command
         Copy* copy = nullptr;
         if (!equip(place))
             failed(&result, EGPU_COPY_LOAD_FAILED, CUDA_ERROR_INVALID_CONTEXT);
@@ -203,6 +210,50 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
         }
     }
     tell_result(image->request, result);
+}
+
+// Copies that will not be loaded: of one kernel, or (kernel null) of all.
+void drop_waiting(Image* image, const Kernel* kernel, egpu_copy_reason reason) {
+    for (ReceivedCopy** link = &image->waiting; *link != nullptr;) {
+        ReceivedCopy* copy = *link;
+        if (kernel != nullptr && copy->head.kernel_id != kernel->id) {
+            link = &copy->next;
+            continue;
+        }
+        *link = copy->next;
+        egpu_message_copy_result result{};
+        result.kernel_id = copy->head.kernel_id;
+        result.copy_id = copy->head.copy_id;
+        result.reason = reason;
+        if (copy->of_command)
+            tell_result(0, result);
+        free_copy(copy);
+    }
+}
+
+// The copy where it was loaded before, in the places that have it: from the next launch on. True where one has.
+bool use_where_loaded(Image* image, Kernel* kernel, const ReceivedCopy& received) {
+    bool any = false;
+    for (unsigned int i = 0; i < places_used(); ++i) {
+        const Place& place = place_at(i);
+        Copy* copy = earlier_copy(place, *kernel, received);
+        egpu_message_copy_result result{};
+        if (copy == nullptr || copy->functions.copy == nullptr || copy->functions.original == nullptr ||
+            driver().cuCtxSetCurrent(place.context) != CUDA_SUCCESS || !take_attributes_over(copy->functions, &result))
+            continue;
+        replace_copy(kernel, i, copy);
+        any = true;
+    }
+    // Where it is missing the one before must not go on: it is asked for at that place's next quiet moment.
+    for (unsigned int i = 0; any && i < places_used(); ++i) {
+        const Copy* copy = current_copy(*kernel, i);
+        if (copy == nullptr || copy->content == received.content)
+            continue;
+        replace_copy(kernel, i, nullptr);
+        __atomic_fetch_and(&image->loaded_places, ~(1u << i), __ATOMIC_RELEASE);
+        copies_came();
+    }
+    return any;
 }
 
 // A library comes to a further place: its copies were loaded into the one before and are not kept here.
@@ -244,6 +295,42 @@ void load_waiting_copies(Place* place) {
     __atomic_fetch_and(&waiting_in, ~(1u << index_of(*place)), __ATOMIC_RELAXED);
     for (Image* image = first_image(); image != nullptr && mode() == Mode::observing; image = image->next)
         load_copies(image, place);
+}
+
+void use_copy(Image* image, Kernel* kernel, ReceivedCopy* received) {
+    if (received->head.copy_id == 0 || received->head.copy_id > view().copies().size())
+        return free_copy(received);
+    drop_waiting(image, kernel, EGPU_COPY_SUPERSEDED);
+    kernel->wanted = received->head.copy_id;
+    if (use_where_loaded(image, kernel, *received)) {
+        egpu_message_copy_result result{};
+        result.kernel_id = kernel->id;
+        result.copy_id = received->head.copy_id;
+        record(kernel->counters, result);
+        free_copy(received);
+        return tell_result(0, result);
+    }
+    received->of_command = true;
+    segment::add_relaxed(view().header().copies_waiting, std::uint32_t{1});
+    const Lock inventory(inventory_lock());
+    ReceivedCopy** end = &image->waiting;
+    while (*end != nullptr)
+        end = &(*end)->next;
+    *end = received;
+    __atomic_add_fetch(&image->copy_count, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&image->loaded_places, 0u, __ATOMIC_RELEASE);
+    copies_came();
+}
+
+void use_original(Image* image, Kernel* kernel) {
+    kernel->wanted = 0;
+    for (unsigned int place = 0; place < kMostPlaces; ++place)
+        replace_copy(kernel, place, nullptr);
+    drop_waiting(image, kernel, EGPU_COPY_SUPERSEDED);
+}
+
+void forget_waiting(Image* image) {
+    drop_waiting(image, nullptr, EGPU_COPY_NO_KERNEL);
 }
 
 void retire_copy(Kernel* kernel, unsigned int place, egpu_copy_reason reason, CUresult result) {

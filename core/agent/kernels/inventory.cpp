@@ -55,12 +55,30 @@ void fill_kernels(Image* image, const Answer& answer) {
               [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
 }
 
+// What an answer brings is what its kernels are to run. `all`: the others run their originals; of an image that was here
+// before, what they ran then may be the copy of a probe that was removed since.
+void settle_wanted(Image* image, bool all) {
+    for (std::uint32_t i = 0; i < image->kernel_count; ++i) {
+        Kernel& kernel = image->kernels[i];
+        std::uint32_t wanted = 0;
+        for (const ReceivedCopy* copy = image->waiting; copy != nullptr; copy = copy->next)
+            if (copy->head.kernel_id == kernel.id)
+                wanted = copy->head.copy_id;
+        if ((wanted == kernel.wanted && wanted != 0) || (wanted == 0 && !all))
+            continue;
+        kernel.wanted = wanted;
+        for (unsigned int place = 0; place < kMostPlaces; ++place)
+            replace_copy(&kernel, place, nullptr);
+    }
+}
+
 void attach_copies(Image* image, Answer* answer) {
     ReceivedCopy** end = &image->waiting;
     while (*end != nullptr)
         end = &(*end)->next;
     *end = answer->copies;
     answer->copies = nullptr;
+    settle_wanted(image, false);
     std::uint32_t count = 0;
     for (const ReceivedCopy* copy = image->waiting; copy != nullptr; copy = copy->next)
         ++count;
@@ -190,6 +208,7 @@ Image* add_image(const Image& owner, const LoadedImage& loaded, Answer&& answer,
     __atomic_store_n(&image->loaded_places, 0u, __ATOMIC_RELAXED);
     settle_home(image);
     attach_copies(image, &answer);
+    settle_wanted(image, true);
     image->next = images;
     images = image;
     return image;

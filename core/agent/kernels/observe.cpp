@@ -167,15 +167,19 @@ void module_unloading(CUmodule module) {
     const Lock lock(load_lock());
     const Lock inventory(inventory_lock());
     Image* image = find_image(module);
-    if (image != nullptr && image->library == nullptr)
+    if (image != nullptr && image->library == nullptr) {
+        forget_waiting(image);
         drop_image(image);
+    }
 }
 
 void library_unloading(CUlibrary library) {
     const Lock lock(load_lock());
     const Lock inventory(inventory_lock());
-    if (Image* image = find_image(library); image != nullptr)
+    if (Image* image = find_image(library); image != nullptr) {
+        forget_waiting(image);
         drop_image(image);
+    }
 }
 
 void function_found(CUfunction function, CUmodule module, const char* name) {

@@ -56,7 +56,7 @@ CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byt
 }  // namespace
 
 std::uint64_t largest_map() {
-    std::uint64_t largest = 0;
+    std::uint64_t largest = view().reserve().size() / 2;  // of a map that is added later: it lies there twice
     for (std::uint32_t i = 0; i < view().map_count(); ++i)
         if (view().geometry(i).device_bytes() > largest)
             largest = view().geometry(i).device_bytes();

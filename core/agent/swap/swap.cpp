@@ -38,6 +38,13 @@ Place* place_of(const LaunchShape& shape) {
     return place != nullptr ? place : register_place(context, -1, false);
 }
 
+// Of the launches of a kernel that could run its copy, the first and then every N-th do. Two threads that launch at
+// once take different turns.
+bool has_its_turn(egpu_kernel_counters* counters) {
+    const std::uint32_t one_in = load_relaxed(view().header().sample_launches);
+    return one_in <= 1 || add_relaxed(counters->sample_turns, std::uint32_t{1}) % one_in == 0;
+}
+
 bool fails_without_harm(CUresult result) {
     switch (result) {
         case CUDA_ERROR_INVALID_VALUE:
@@ -57,13 +64,17 @@ bool fails_without_harm(CUresult result) {
     }
 }
 
-void count(egpu_kernel_counters* counters, bool instrumented) {
+void count(egpu_kernel_counters* counters, const Choice& choice) {
     const std::uint64_t now = segment::monotonic_ns();
     if (add_relaxed(counters->launches, std::uint64_t{1}) == 0)
         store_relaxed(counters->first_launch_ns, now);
     store_relaxed(counters->last_launch_ns, now);
-    if (instrumented)
-        add_relaxed(counters->launches_instrumented, std::uint64_t{1});
+    if (choice.left_out)
+        add_relaxed(counters->launches_left_out, std::uint64_t{1});
+    if (!choice.is_copy)
+        return;
+    add_relaxed(counters->launches_instrumented, std::uint64_t{1});
+    add_relaxed(choice.counters->launches, std::uint64_t{1});
 }
 
 }  // namespace
@@ -117,18 +128,26 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
         say_reason(*kernel, EGPU_COPY_FEWER_BLOCKS);
         return original;
     }
+    if (!has_its_turn(kernel->counters)) {
+        original.left_out = true;
+        return original;
+    }
     if (is_capturing(shape)) {
         original.captured = true;
         return original;
     }
-    return {copy->functions.copy, kernel, true, false, index_of(*place)};
+    return {.function = copy->functions.copy,
+            .kernel = kernel,
+            .is_copy = true,
+            .place = index_of(*place),
+            .counters = copy->counters};
 }
 
 bool book(const Choice& choice, CUresult result) {
     if (choice.kernel == nullptr)
         return false;
     if (result == CUDA_SUCCESS) {
-        count(choice.kernel->counters, choice.is_copy);
+        count(choice.kernel->counters, choice);
         if (choice.captured) {
             add_relaxed(choice.kernel->counters->launches_captured, std::uint64_t{1});
             add_relaxed(view().header().launches_captured, std::uint64_t{1});

@@ -21,6 +21,8 @@ bool any_matches(const std::vector<std::string>& patterns, const std::string& ma
                        [&](const std::string& pattern) { return kernel_name_matches(pattern, mangled); });
 }
 
+constexpr std::uint32_t kMostCopies = 16384;  // EGPU_SEGMENT_MAX_COPIES: each has a counter in the segment
+
 std::string first_line(const Diagnostic& diagnostic) {
     return diagnostic.message.substr(0, diagnostic.message.find('\n'));
 }
@@ -34,44 +36,65 @@ bool KernelSelection::takes(const std::string& mangled) const {
 Pipeline::Pipeline(std::vector<LoadedProbe> probes, KernelSelection selection, std::uint32_t assumed_sm_count)
     : probes_(std::move(probes)), selection_(std::move(selection)), assumed_sm_count_(assumed_sm_count) {
     catalogue_.egpu_version = version();
-    add_maps_and_programs();
-}
-
-void Pipeline::add_maps_and_programs() {
     for (std::uint32_t loaded = 0; loaded < probes_.size(); ++loaded) {
-        const auto& probe = probes_[loaded];
-        catalogue_.probe_names.push_back(probe.name);
-        const auto map_base = static_cast<std::uint32_t>(catalogue_.maps.size());
-        for (const auto& definition : probe.object->maps) {
-            catalogue_.maps.push_back({probe.name + "/" + definition.name, definition});
-            layouts_.push_back(maps::make_layout(definition.value_bytes, definition.max_entries, definition.per_sm(),
-                                                 assumed_sm_count_));
-            keys_.emplace_back(definition.is_array(), definition.key_bytes, definition.max_entries);
-        }
-        for (const auto& checked : probe.programs) {
-            const auto& program = probe.object->programs[checked.index];
-            Probe state{
-                .probe = probe.name, .program = program.name, .section = program.section, .reason = {}, .notes = {}};
-            if (!checked.verification) {
-                state.state = ProbeState::refused;
-                state.reason = checked.refusal.front().message;
-                for (const auto& refusal : checked.refusal)
-                    add_diagnostic(refusal);
-            } else {
-                programs_.push_back(
-                    {static_cast<std::uint32_t>(catalogue_.probes.size()), loaded, checked.index, map_base});
-            }
-            catalogue_.probes.push_back(std::move(state));
-        }
+        catalogue_.probe_names.push_back(probes_[loaded].name);
+        add_maps(loaded);
+        add_probe_entries(loaded, map_bases_.back());
     }
 }
 
-const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module,
-                                       const Device& device) {
+void Pipeline::add_maps(std::uint32_t loaded) {
+    map_bases_.push_back(static_cast<std::uint32_t>(catalogue_.maps.size()));
+    for (const auto& definition : probes_[loaded].object->maps) {
+        catalogue_.maps.push_back({probes_[loaded].name + "/" + definition.name, definition});
+        layouts_.push_back(
+            maps::make_layout(definition.value_bytes, definition.max_entries, definition.per_sm(), assumed_sm_count_));
+        keys_.emplace_back(definition.is_array(), definition.key_bytes, definition.max_entries);
+    }
+}
+
+void Pipeline::add_probe_entries(std::uint32_t loaded, std::uint32_t map_base) {
+    const auto& probe = probes_[loaded];
+    for (const auto& checked : probe.programs) {
+        const auto& program = probe.object->programs[checked.index];
+        Probe state;
+        state.probe = probe.name;
+        state.program = program.name;
+        state.section = program.section;
+        // A program of that name that was set aside goes on in its entry: its maps do.
+        const auto same = std::find_if(catalogue_.probes.begin(), catalogue_.probes.end(), [&](const Probe& each) {
+            return each.probe == probe.name && each.program == program.name;
+        });
+        const auto index = static_cast<std::uint32_t>(same - catalogue_.probes.begin());
+        if (!checked.verification) {
+            state.state = ProbeState::refused;
+            state.reason = checked.refusal.front().message;
+            for (const auto& refusal : checked.refusal)
+                add_diagnostic(refusal);
+        } else {
+            programs_.push_back({index, loaded, checked.index, map_base, true});
+        }
+        if (same == catalogue_.probes.end())
+            catalogue_.probes.push_back(std::move(state));
+        else
+            *same = std::move(state);
+    }
+}
+
+ImageAnswer Pipeline::answer_of(const std::vector<std::pair<std::uint32_t, std::string>>& kernels) const {
+    ImageAnswer answer;
+    answer.kernels = kernels;
+    for (const auto& [id, name] : kernels)
+        if (const std::uint32_t copy_id = catalogue_.kernels[id - 1].copy; copy_id != 0)
+            answer.copies.push_back(copy(copy_id));
+    return answer;
+}
+
+ImageAnswer Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device) {
     const ContentHash hash = content_hash(bytes);
-    if (const auto known = answers_.find(hash); known != answers_.end())
-        return known->second;
-    ImageAnswer& answer = answers_[hash];
+    if (auto known = known_image(hash))
+        return *known;
+    ImageAnswer answer;
     const auto image = ptx::read_image(bytes);
     if (!image) {
         Diagnostic failed = image.error();
@@ -79,15 +102,16 @@ const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const s
         failed.message = fmt::format("an image of {} can't be read, its kernels are not observed: {}",
                                      module.empty() ? "the application" : module, failed.message);
         add_diagnostic(failed);
-        return answer;
+    } else {
+        add_images_kernels(*image, module, device, answer);
     }
-    add_images_kernels(*image, module, device, answer);
+    images_.emplace(hash, answer.kernels);
     return answer;
 }
 
-const ImageAnswer* Pipeline::known_image(const ContentHash& hash) const {
-    const auto known = answers_.find(hash);
-    return known != answers_.end() ? &known->second : nullptr;
+std::optional<ImageAnswer> Pipeline::known_image(const ContentHash& hash) const {
+    const auto known = images_.find(hash);
+    return known != images_.end() ? std::optional(answer_of(known->second)) : std::nullopt;
 }
 
 ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device) {
@@ -127,6 +151,7 @@ void Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choic
         return;
     }
     const auto mismatch = source_mismatch(image, choice);
+    Source source{std::string(choice.ptx->text), module, device, {}};
     for (const auto& function : parsed->functions) {
         if (!function.is_entry || !function.body)
             continue;
@@ -141,9 +166,12 @@ void Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choic
         } else if (!selection_.takes(kernel.mangled)) {
             kernel.reason = "not among the kernels asked for";
         } else {
-            instrument(*parsed, kernel, choice, device, answer);
+            source.kernels.push_back(kernel.id);
+            instrument(*parsed, kernel, device, answer);
         }
     }
+    if (!source.kernels.empty())
+        sources_.push_back(std::move(source));
 }
 
 Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer) {
@@ -159,8 +187,46 @@ Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& modu
     return catalogue_.kernels.back();
 }
 
-void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const ptx::Choice& choice, const Device& device,
-                          ImageAnswer& answer) {
+Pipeline::ProgramSet Pipeline::programs_for(const Kernel& kernel) const {
+    ProgramSet set;
+    for (std::uint32_t i = 0; i < programs_.size(); ++i) {
+        const auto& running = programs_[i];
+        const auto& point = probes_[running.loaded].object->programs[running.program].point;
+        if (running.active &&
+            (point.kernel_pattern.empty() || kernel_name_matches(point.kernel_pattern, kernel.mangled)))
+            set.push_back(i);
+    }
+    return set;
+}
+
+/// A place keeps its number in every copy of its kernel, so that what was counted there goes on. Places that are
+/// written alike are told apart by their order in the text.
+std::uint32_t Pipeline::site_number(const inject::SiteRecord& site, std::map<std::string, std::uint32_t>& occurrences) {
+    const std::string file = std::filesystem::path(site.file).lexically_normal().string();
+    const std::string place =
+        fmt::format("{}|{}|{}|{}|{}", site.kernel_id, site.function, site.opcode, site.line, file);
+    const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
+    const auto [known, is_new] = site_numbers_.emplace(fmt::format("{}|{}", place, occurrences[place]++), id);
+    if (is_new)
+        catalogue_.sites.push_back({id, site.kernel_id, file, site.line, site.opcode, site.function});
+    return known->second;
+}
+
+Result<std::uint32_t> Pipeline::copy_with(const ptx::Module& module, const Kernel& kernel, const ProgramSet& programs,
+                                          const Device& device) {
+    if (programs.empty())
+        return std::uint32_t{0};
+    const auto known = copy_of_set_.find({kernel.id, programs});
+    if (known != copy_of_set_.end())
+        return known->second;
+    auto built = build(module, kernel, programs, device);
+    if (built)
+        copy_of_set_[{kernel.id, programs}] = *built;
+    return built;
+}
+
+Result<std::uint32_t> Pipeline::build(const ptx::Module& module, const Kernel& kernel, const ProgramSet& programs,
+                                      const Device& device) {
     inject::CopyRequest request;
     request.module = &module;
     request.entry = kernel.mangled;
@@ -169,40 +235,85 @@ void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const ptx::
     request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) {
         return keys_.at(map).slot_of(key);
     };
-    request.new_site_id = [this](const inject::SiteRecord& site) {
-        const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
-        const std::string file = std::filesystem::path(site.file).lexically_normal().string();
-        catalogue_.sites.push_back({id, site.kernel_id, file, site.line, site.opcode, site.function});
-        return id;
-    };
-    for (const auto& running : programs_) {
+    std::map<std::string, std::uint32_t> occurrences;
+    request.new_site_id = [&](const inject::SiteRecord& site) { return site_number(site, occurrences); };
+    for (const std::uint32_t index : programs) {
+        const auto& running = programs_[index];
         const auto& object = *probes_[running.loaded].object;
-        const auto& program = object.programs[running.program];
-        if (!program.point.kernel_pattern.empty() && !kernel_name_matches(program.point.kernel_pattern, kernel.mangled))
-            continue;
-        request.programs.push_back({&object, &program, running.map_base, running.probe});
+        request.programs.push_back({&object, &object.programs[running.program], running.map_base, running.probe});
     }
-    if (request.programs.empty())
-        return;
     auto copy = inject::build_copy(request);
-    if (!copy) {
-        kernel.state = KernelState::refused;
-        kernel.reason = first_line(copy.error());
-        kernel.fix = copy.error().fix;
+    if (!copy)
+        return copy.errors();
+    if (copy->sites == 0)
+        return std::uint32_t{0};
+    // Programs without a place here change nothing: a copy with the same others is the same.
+    ProgramSet with_places;
+    Copy holds{kernel.id, {}};
+    for (const std::uint32_t index : programs)
+        for (const auto& outcome : copy->outcomes)
+            if (outcome.probe == programs_[index].probe && outcome.sites != 0) {
+                with_places.push_back(index);
+                holds.probes.push_back(outcome.probe);
+            }
+    if (const auto same = copy_of_places_.find({kernel.id, with_places}); same != copy_of_places_.end())
+        return same->second;
+    const auto id = static_cast<std::uint32_t>(built_.size()) + 1;
+    if (id > kMostCopies)
+        return error("EGPU-A047", fmt::format("a session holds at most {} instrumented copies", kMostCopies),
+                     "start it again with the probes that you want");
+    BuiltCopy built;
+    built.image = {kernel.id, id, kernel.mangled, copy->table, {}};
+    if (Status finished = finish_image(kernel, copy->ptx, module, device, built); !finished)
+        return finished.errors();
+    built.sites = copy->sites;
+    built.accumulators = copy->accumulators;
+    built.outcomes = std::move(copy->outcomes);
+    built_.push_back(std::move(built));
+    catalogue_.copies.push_back(std::move(holds));
+    copy_of_places_[{kernel.id, with_places}] = id;
+    return id;
+}
+
+void Pipeline::runs(Kernel& kernel, std::uint32_t copy_id) {
+    kernel.copy = copy_id;
+    kernel.waiting = false;
+    kernel.fix.clear();
+    if (copy_id == 0) {
+        kernel.state = KernelState::not_matched;
+        kernel.sites = kernel.accumulators = 0;
         return;
     }
-    if (copy->sites == 0) {
+    const BuiltCopy& built = built_[copy_id - 1];
+    kernel.state = KernelState::instrumented;
+    kernel.reason.clear();
+    kernel.sites = built.sites;
+    kernel.accumulators = built.accumulators;
+    kernel.registers.instrumented = built.registers.instrumented;
+}
+
+void Pipeline::could_not_build(Kernel& kernel, const Diagnostic& why) {
+    const bool compiler = why.code.starts_with("EGPU-P3") || why.code.starts_with("EGPU-A04");
+    kernel.state = compiler ? KernelState::failed : KernelState::refused;
+    kernel.reason = first_line(why);
+    kernel.fix = why.fix;
+}
+
+void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const Device& device, ImageAnswer& answer) {
+    const ProgramSet programs = programs_for(kernel);
+    if (programs.empty())
+        return;
+    const auto copy_id = copy_with(module, kernel, programs, device);
+    if (!copy_id) {
+        could_not_build(kernel, copy_id.error());
+        return;
+    }
+    if (*copy_id == 0) {
         kernel.reason = "has no place that a probe asks for";
         return;
     }
-    CopyImage ready{kernel.id, kernel.mangled, copy->table, {}};
-    if (!finish_image(kernel, copy->ptx, module, device, ready.image))
-        return;
-    kernel.state = KernelState::instrumented;
-    kernel.reason.clear();
-    kernel.sites = copy->sites;
-    kernel.accumulators = copy->accumulators;
-    for (const auto& outcome : copy->outcomes) {
+    runs(kernel, *copy_id);
+    for (const auto& outcome : built_[*copy_id - 1].outcomes) {
         Probe& probe = catalogue_.probes.at(outcome.probe);
         probe.sites += outcome.sites;
         probe.kernels += outcome.sites != 0 ? 1 : 0;
@@ -211,41 +322,37 @@ void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const ptx::
         for (const auto& note : outcome.notes)
             probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
     }
-    static_cast<void>(choice);
-    answer.copies.push_back(std::move(ready));
+    answer.copies.push_back(copy(*copy_id));
 }
 
-bool Pipeline::finish_image(Kernel& kernel, const std::string& ptx, const ptx::Module& module, const Device& device,
-                            std::vector<std::byte>& image) {
+Status Pipeline::finish_image(const Kernel& kernel, const std::string& ptx, const ptx::Module& module,
+                              const Device& device, BuiltCopy& built) {
     if (device.simulated) {
         const auto* begin = reinterpret_cast<const std::byte*>(ptx.c_str());
-        image.assign(begin, begin + ptx.size() + 1);
-        return true;
+        built.image.image.assign(begin, begin + ptx.size() + 1);
+        return ok();
     }
     const auto ptxas = inject::find_ptxas();
     if (!ptxas) {
-        kernel.state = KernelState::failed;
-        kernel.reason = "no ptxas to compile its instrumented copy with";
-        kernel.fix = "install a CUDA Toolkit, or set EGPU_PTXAS";
-        return false;
+        Diagnostic missing = error("EGPU-A046", "no ptxas to compile its instrumented copy with");
+        missing.fix = "install a CUDA Toolkit, or set EGPU_PTXAS";
+        return missing;
     }
     inject::CompileOptions options;
     options.architecture = fmt::format("sm_{}{}", device.compute_capability, architecture_suffix(module));
     auto compiled = inject::compile_ptx(*ptxas, ptx, kernel.mangled, options);
-    if (!compiled) {
-        kernel.state = KernelState::failed;
-        kernel.reason = first_line(compiled.error());
-        return false;
-    }
-    kernel.registers.instrumented = compiled->registers;
-    image = std::move(compiled->cubin);
-    return true;
+    if (!compiled)
+        return compiled.errors();
+    built.registers.instrumented = compiled->registers;
+    built.image.image = std::move(compiled->cubin);
+    return ok();
 }
 
 void Pipeline::copy_failed(std::uint32_t kernel_id, const std::string& reason) {
     if (kernel_id < 1 || kernel_id > catalogue_.kernels.size())
         return;
     Kernel& kernel = catalogue_.kernels[kernel_id - 1];
+    kernel.waiting = false;
     if (kernel.state != KernelState::instrumented)
         return;
     kernel.state = KernelState::failed;
@@ -256,6 +363,7 @@ void Pipeline::copy_loaded(std::uint32_t kernel_id, std::uint32_t original_regis
     if (kernel_id < 1 || kernel_id > catalogue_.kernels.size())
         return;
     Kernel& kernel = catalogue_.kernels[kernel_id - 1];
+    kernel.waiting = false;
     if (original_registers != 0)
         kernel.registers.original = original_registers;
     if (copy_registers != 0)
