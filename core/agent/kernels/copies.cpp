@@ -123,12 +123,15 @@ bool fit_to_original(const Image& image, Place* place, const ReceivedCopy& recei
     return fill_table(image, place, copy->module, received, result) && take_attributes_over(functions, result);
 }
 
+// Whether the copy was made from this message, or from one like it.
+bool is_of(const Copy& copy, const ReceivedCopy& received) {
+    return copy.counters == &view().copies()[received.head.copy_id - 1] && copy.content == received.content;
+}
+
 // A copy of the same content in this place, made for this kernel when its image was loaded before.
 Copy* earlier_copy(const Place& place, const Kernel& kernel, const ReceivedCopy& received) {
-    const egpu_copy_counters* counters = &view().copies()[received.head.copy_id - 1];
     Copy* copy = copies_of(place);
-    while (copy != nullptr &&
-           (copy->kernel != &kernel || copy->counters != counters || !(copy->content == received.content)))
+    while (copy != nullptr && (copy->kernel != &kernel || !is_of(*copy, received)))
         copy = copy->next;
     return copy;
 }
@@ -192,7 +195,7 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
         const Copy* current = current_copy(*kernel, index);
         if (kernel->wanted != result.copy_id)
             return;  // a command came meanwhile
-        if (current != nullptr && current->content == received.content)
+        if (current != nullptr && is_of(*current, received))
             return tell_result(image->request, result);  // came twice: with the image, and late or by a command
         Copy* copy = nullptr;
         if (!equip(place))
@@ -247,7 +250,7 @@ bool use_where_loaded(Image* image, Kernel* kernel, const ReceivedCopy& received
     // Where it is missing the one before must not go on: it is asked for at that place's next quiet moment.
     for (unsigned int i = 0; any && i < places_used(); ++i) {
         const Copy* copy = current_copy(*kernel, i);
-        if (copy == nullptr || copy->content == received.content)
+        if (copy == nullptr || is_of(*copy, received))
             continue;
         replace_copy(kernel, i, nullptr);
         __atomic_fetch_and(&image->loaded_places, ~(1u << i), __ATOMIC_RELEASE);
