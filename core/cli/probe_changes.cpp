@@ -42,10 +42,11 @@ std::string plural(std::uint64_t count, const char* word) {
 std::string headline(const host::ProbeRequest& request, const host::ProbeAnswer& answer) {
     if (request.action == host::ProbeAction::remove)
         return fmt::format("probe {}: detached; what it counted stays", answer.probe);
-    std::string text = answer.kernels == 0
-                           ? fmt::format("probe {}: matches no kernel that the application has loaded so far", answer.probe)
-                           : fmt::format("probe {}: {} in {}", answer.probe, plural(answer.sites, "site"),
-                                         plural(answer.kernels, "kernel"));
+    std::string text =
+        answer.kernels == 0
+            ? fmt::format("probe {}: matches no kernel that the application has loaded so far", answer.probe)
+            : fmt::format("probe {}: {} in {}", answer.probe, plural(answer.sites, "site"),
+                          plural(answer.kernels, "kernel"));
     if (answer.maps == "kept")
         text += "; its maps go on with what they hold";
     else if (answer.maps == "fresh" && request.action == host::ProbeAction::replace)
@@ -81,7 +82,8 @@ void print_answer(const host::ProbeRequest& request, const host::ProbeAnswer& an
         fmt::print("  ({} more: egpu kernels)\n", answer.outcomes.size() - kMostRows);
     if (waits)
         fmt::print(
-            "A copy is loaded when the application's context is idle (after cuCtxSynchronize, in a module load): until\n"
+            "A copy is loaded when the application's context is idle (after cuCtxSynchronize, in a module load): "
+            "until\n"
             "then what ran before goes on. egpu kernels says when it is there.\n");
 }
 
@@ -94,8 +96,7 @@ int change_probes(const ChangeOptions& options) {
     host::ProbeRequest request = options.request;
     if (!request.what.empty())
         request.what = whole_path(request.what);
-    const auto text =
-        host::ask_session(host::control_path(mapping->name()), host::to_json(request), kAnswerTimeoutMs);
+    const auto text = host::ask_session(host::control_path(mapping->name()), host::to_json(request), kAnswerTimeoutMs);
     if (!text) {
         print_errors(text.errors());
         return kEnvironment;

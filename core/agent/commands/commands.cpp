@@ -20,9 +20,9 @@ namespace {
 using segment::ChannelState;
 using segment::MessageReceiver;
 
-constexpr std::uint32_t kStall = 1000;                                // ms, as in kernels/exchange.cpp
+constexpr std::uint32_t kStall = 1000;                               // ms, as in kernels/exchange.cpp
 constexpr std::uint64_t kLargestCommand = std::uint64_t{256} << 20;  // bytes: a copy is one kernel's code
-constexpr std::uint64_t kLockPatience = 1'000'000;                    // ns
+constexpr std::uint64_t kLockPatience = 1'000'000;                   // ns
 
 struct Command {
     std::uint32_t type = 0;

@@ -27,7 +27,8 @@ inline bool lacks_copies(const Image& image, unsigned int index) {
 }
 
 /// From now on `kernel` runs `received` (taken over): at once where it was loaded before, else it waits for a moment to
-/// be loaded and what runs now goes on. Tells the egpu process. On the drain thread, inside OwnCalls, under the load lock.
+/// be loaded and what runs now goes on. Tells the egpu process. On the drain thread, inside OwnCalls, under the load
+/// lock.
 void use_copy(Image* image, Kernel* kernel, ReceivedCopy* received);
 /// From now on it runs its original. Under the load lock.
 void use_original(Image* image, Kernel* kernel);

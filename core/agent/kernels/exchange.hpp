@@ -33,8 +33,8 @@ struct LoadedImage {
 struct ReceivedCopy {
     egpu_message_copy head{};
     bool of_command = false;  ///< counted among the segment's copies_waiting until it is freed
-    Buffer body;          ///< whole body; ends with a NUL that was not sent, behind the image
-    ContentHash content;  ///< of all that was received
+    Buffer body;              ///< whole body; ends with a NUL that was not sent, behind the image
+    ContentHash content;      ///< of all that was received
     ReceivedCopy* next = nullptr;
 
     std::span<const std::byte> entries() const;

@@ -55,8 +55,8 @@ void fill_kernels(Image* image, const Answer& answer) {
               [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
 }
 
-// What an answer brings is what its kernels are to run. `all`: the others run their originals; of an image that was here
-// before, what they ran then may be the copy of a probe that was removed since.
+// What an answer brings is what its kernels are to run. `all`: the others run their originals; of an image that was
+// here before, what they ran then may be the copy of a probe that was removed since.
 void settle_wanted(Image* image, bool all) {
     for (std::uint32_t i = 0; i < image->kernel_count; ++i) {
         Kernel& kernel = image->kernels[i];

@@ -38,7 +38,7 @@ struct alignas(16) Kernel {
     std::string_view name;
     Image* image = nullptr;
     egpu_kernel_counters* counters = nullptr;
-    std::uint32_t wanted = 0;  ///< id of the copy that is to run; 0: the original. Under the load lock
+    std::uint32_t wanted = 0;        ///< id of the copy that is to run; 0: the original. Under the load lock
     Copy* copies[kMostPlaces] = {};  ///< atomic; the current copy of each place; null: launch the original
 };
 

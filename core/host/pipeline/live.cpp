@@ -28,8 +28,7 @@ bool same_maps(const ebpf::Object& left, const ebpf::Object& right) {
                       [](const ebpf::MapDefinition& a, const ebpf::MapDefinition& b) {
                           return a.name == b.name && a.type == b.type && a.key_bytes == b.key_bytes &&
                                  a.value_bytes == b.value_bytes && a.max_entries == b.max_entries &&
-                                 a.placement == b.placement && same_shape(a.key, b.key) &&
-                                 same_shape(a.value, b.value);
+                                 a.placement == b.placement && same_shape(a.key, b.key) && same_shape(a.value, b.value);
                       });
 }
 
@@ -73,8 +72,8 @@ std::optional<std::uint32_t> Pipeline::latest_probe(const std::string& name) con
 std::optional<std::uint32_t> Pipeline::attached_probe(const std::string& name) const {
     const auto loaded = latest_probe(name);
     const bool active = loaded && std::any_of(programs_.begin(), programs_.end(), [&](const RunningProgram& running) {
-        return running.loaded == *loaded && running.active;
-    });
+                            return running.loaded == *loaded && running.active;
+                        });
     return active ? loaded : std::nullopt;
 }
 
@@ -252,8 +251,7 @@ void Pipeline::rebuild_source(const Source& source, const ProgramSet& added, Pro
         if (!wished) {
             // Without what was added: other probes of the kernel go on.
             ProgramSet rest;
-            std::set_difference(programs.begin(), programs.end(), added.begin(), added.end(),
-                                std::back_inserter(rest));
+            std::set_difference(programs.begin(), programs.end(), added.begin(), added.end(), std::back_inserter(rest));
             const auto without = copy_for(kernel, rest);
             now = without ? *without : 0;
         }

@@ -89,9 +89,8 @@ bool any_waits(const ProbeChange& change, const Catalogue& catalogue) {
 }  // namespace
 
 std::string to_json(const ProbeRequest& request) {
-    const json whole = {{"do", kActions[static_cast<int>(request.action)]},
-                        {"name", request.name},
-                        {"what", request.what}};
+    const json whole = {
+        {"do", kActions[static_cast<int>(request.action)]}, {"name", request.name}, {"what", request.what}};
     return whole.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

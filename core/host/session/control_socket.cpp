@@ -30,8 +30,7 @@ constexpr std::int64_t kIdleMs = 5000;    ///< a client that has not sent its li
 constexpr std::int64_t kAnswerMs = 2000;  ///< how long a client may take to read its answer
 
 std::int64_t now_ms() {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
 }
 
@@ -79,8 +78,8 @@ bool send_all(int file, std::string_view text, std::int64_t deadline_ms) {
 }
 
 Diagnostic not_made(const std::string& path) {
-    return error("EGPU-X070", fmt::format("{}: {}: probes can't be changed while this session runs", path,
-                                          std::strerror(errno)));
+    return error("EGPU-X070",
+                 fmt::format("{}: {}: probes can't be changed while this session runs", path, std::strerror(errno)));
 }
 
 }  // namespace

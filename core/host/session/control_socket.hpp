@@ -19,8 +19,8 @@ namespace egpu::host {
 inline constexpr std::size_t kLargestRequest = std::size_t{64} << 10;  ///< bytes of a line
 inline constexpr std::size_t kLargestAnswer = std::size_t{1} << 20;
 
-/// "/dev/shm/egpu-1000-4711.sock" for the segment "egpu-1000-4711": it is in the same namespace as the segment, whatever
-/// a container shares.
+/// "/dev/shm/egpu-1000-4711.sock" for the segment "egpu-1000-4711": it is in the same namespace as the segment,
+/// whatever a container shares.
 std::string control_path(std::string_view segment_name);
 
 class ControlSocket {

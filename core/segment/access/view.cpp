@@ -95,10 +95,10 @@ bool View::check_map(std::uint32_t index) {
     egpu_map_entry entry;
     std::memcpy(&entry, base_ + map_entries_.offset + sizeof(entry) * index, sizeof(entry));
     MapGeometry& map = maps_[index];
-    map = {entry.value_bytes, entry.stride,
-           entry.capacity,    entry.shards,
-           entry.key_bytes,   entry.is_array != 0,
-           entry.keys.offset, {entry.snapshot[0].offset, entry.snapshot[1].offset},
+    map = {entry.value_bytes,  entry.stride,
+           entry.capacity,     entry.shards,
+           entry.key_bytes,    entry.is_array != 0,
+           entry.keys.offset,  {entry.snapshot[0].offset, entry.snapshot[1].offset},
            entry.adds_up != 0, entry.narrow_words};
     if (!plausible(map))
         return false;
