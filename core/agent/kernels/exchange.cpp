@@ -147,16 +147,18 @@ bool receive_copy(Answer* answer) {
     auto* copy = new (place) ReceivedCopy;
     copy->head = head;
     copy->body = Buffer(rest + 1);
+    if (copy->body.size() != 0) {
+        copy->body.data()[rest] = std::byte{0};
+        if (!usable(receiver().read(copy->body.bytes().first(rest), patience(kStall)))) {
+            free_copies_of(&copy);  // half of it is none
+            return false;
+        }
+    }
+    copy->content = content_hash(copy->body.bytes());
     ReceivedCopy** end = &answer->copies;
     while (*end != nullptr)
         end = &(*end)->next;
     *end = copy;
-    if (copy->body.size() == 0)
-        return true;
-    copy->body.data()[rest] = std::byte{0};
-    if (!usable(receiver().read(copy->body.bytes().first(rest), patience(kStall))))
-        return false;
-    copy->content = content_hash(copy->body.bytes());
     return true;
 }
 
