@@ -62,7 +62,13 @@ std::uint32_t attribute(CUfunction function, CUfunction_attribute which) {
 
 // Local memory over what the context has reserved would make the driver stall the launch and keep gigabytes.
 bool local_memory_fits(const Functions& functions, egpu_message_copy_result* result) {
-    result->local_bytes = attribute(functions.copy, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    int local = 0;
+    const auto ask = driver().cuFuncGetAttribute;
+    const CUresult asked =
+        ask == nullptr ? CUDA_ERROR_NOT_SUPPORTED : ask(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, functions.copy);
+    if (asked != CUDA_SUCCESS)
+        return failed(result, EGPU_COPY_LOAD_FAILED, asked);
+    result->local_bytes = static_cast<std::uint32_t>(local);
     result->original_local_bytes = attribute(functions.original, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     std::size_t limit = 0;
     if (driver().cuCtxGetLimit == nullptr || driver().cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE) != CUDA_SUCCESS)
@@ -77,15 +83,19 @@ bool take_attributes_over(const Functions& functions, egpu_message_copy_result* 
                                                   CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                                   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED};
     const Driver& real = driver();
+    if (real.cuFuncGetAttribute == nullptr || real.cuFuncSetAttribute == nullptr)
+        return true;
     for (const CUfunction_attribute which : kMirrored) {
         int wanted = 0, present = 0;
-        if (real.cuFuncGetAttribute == nullptr || real.cuFuncSetAttribute == nullptr ||
-            real.cuFuncGetAttribute(&wanted, which, functions.original) != CUDA_SUCCESS ||
-            real.cuFuncGetAttribute(&present, which, functions.copy) != CUDA_SUCCESS || wanted == present)
-            continue;
-        const CUresult set = real.cuFuncSetAttribute(functions.copy, which, wanted);
-        if (set != CUDA_SUCCESS)
-            return failed(result, EGPU_COPY_LOAD_FAILED, set);
+        CUresult done = real.cuFuncGetAttribute(&wanted, which, functions.original);
+        if (done == CUDA_ERROR_INVALID_VALUE || done == CUDA_ERROR_NOT_SUPPORTED)
+            continue;  // a driver that doesn't know it
+        if (done == CUDA_SUCCESS)
+            done = real.cuFuncGetAttribute(&present, which, functions.copy);
+        if (done == CUDA_SUCCESS && wanted != present)
+            done = real.cuFuncSetAttribute(functions.copy, which, wanted);
+        if (done != CUDA_SUCCESS)
+            return failed(result, EGPU_COPY_LOAD_FAILED, done);
     }
     return true;
 }
@@ -259,6 +269,21 @@ bool use_where_loaded(Image* image, Kernel* kernel, const ReceivedCopy& received
     return any;
 }
 
+// The application's context is current again afterwards.
+template <typename Call>
+CUresult with_current(CUcontext context, const Call& call) {
+    const Driver& real = driver();
+    CUcontext current = nullptr, popped = nullptr;
+    if (real.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
+        return call();
+    const CUresult pushed = real.cuCtxPushCurrent_v2(context);
+    if (pushed != CUDA_SUCCESS)
+        return pushed;
+    const CUresult result = call();
+    real.cuCtxPopCurrent_v2(&popped);
+    return result;
+}
+
 // A library comes to a further place: its copies were loaded into the one before and are not kept here.
 void ask_again(Image* image) {
     LoadedImage loaded;
@@ -365,13 +390,10 @@ void mirror_on_copies(const void* handle, CUdevice device, CUresult (*call)(CUfu
     for (unsigned int i = 0; i < places_used(); ++i) {
         const Place& place = place_at(i);
         Copy* copy = current_copy(*known.kernel, i);
-        if (copy == nullptr || (device >= 0 && place.device != device) || (only != nullptr && only != &place) ||
-            real.cuCtxPushCurrent_v2(place.context) != CUDA_SUCCESS)
+        if (copy == nullptr || (device >= 0 && place.device != device) || (only != nullptr && only != &place))
             continue;
-        const CUresult result = call(copy->functions.copy, what);
+        const CUresult result = with_current(place.context, [&] { return call(copy->functions.copy, what); });
         forget_configurations(&copy->functions);
-        CUcontext popped = nullptr;
-        real.cuCtxPopCurrent_v2(&popped);
         if (result != CUDA_SUCCESS)
             retire_copy(known.kernel, i, EGPU_COPY_LOAD_FAILED, result);
     }

@@ -155,16 +155,18 @@ bool receive_copy(Answer* answer) {
     ReceivedCopy* copy = new_copy(head, rest);
     if (copy == nullptr)
         return true;  // skipped by the next receive; the original runs
+    if (copy->body.size() != 0) {
+        copy->body.data()[rest] = std::byte{0};
+        if (!usable(receiver().read(copy->body.bytes().first(rest), patience(kStall)))) {
+            free_copies_of(&copy);  // half of it is none
+            return false;
+        }
+    }
+    copy->content = content_hash(copy->body.bytes());
     ReceivedCopy** end = &answer->copies;
     while (*end != nullptr)
         end = &(*end)->next;
     *end = copy;
-    if (copy->body.size() == 0)
-        return true;
-    copy->body.data()[rest] = std::byte{0};
-    if (!usable(receiver().read(copy->body.bytes().first(rest), patience(kStall))))
-        return false;
-    copy->content = content_hash(copy->body.bytes());
     return true;
 }
 

@@ -101,16 +101,20 @@ bool same_kernels(const Image& image, const Answer& answer) {
 }
 
 // Of several the one whose copies lie in this place already.
-Image* take_dropped(const Image& owner, const LoadedImage& loaded, const Answer& answer) {
+Image* take_dropped(const Image& owner, const LoadedImage& loaded, const Answer& answer, bool answered) {
     Image** best = nullptr;
+    int best_score = 0;
     for (Image** link = &dropped_images; *link != nullptr; link = &(*link)->next) {
         const Image& image = **link;
-        const bool fits = image.kernel_count == 0 ? answer.kernel_count == 0
-                                                  : image.identity.hash == loaded.identity.hash &&
-                                                        (image.library != nullptr) == (owner.library != nullptr) &&
-                                                        same_kernels(image, answer);
-        if (fits && (best == nullptr || (image.place == owner.place && (*best)->place != owner.place)))
+        const bool empty = image.kernel_count == 0 && answer.kernel_count == 0;
+        const bool same = image.identity.hash == loaded.identity.hash &&
+                          (image.library != nullptr) == (owner.library != nullptr) &&
+                          (!answered || same_kernels(image, answer));
+        const int score = same ? 2 + (image.place == owner.place ? 1 : 0) : empty ? 1 : 0;
+        if (score > best_score) {
             best = link;
+            best_score = score;
+        }
     }
     if (best == nullptr)
         return nullptr;
@@ -188,7 +192,7 @@ Image* first_image() {
 }
 
 Image* add_image(const Image& owner, const LoadedImage& loaded, Answer&& answer, bool answered) {
-    Image* image = take_dropped(owner, loaded, answer);
+    Image* image = take_dropped(owner, loaded, answer, answered);
     if (image == nullptr) {
         image = make<Image>();
         if (image == nullptr)
@@ -202,7 +206,7 @@ Image* add_image(const Image& owner, const LoadedImage& loaded, Answer&& answer,
     image->library = owner.library;
     image->place = owner.place;
     image->identity = loaded.identity;
-    image->answered = answered;
+    image->answered = answered || image->kernel_count != 0;  // as it was when it was here before
     image->request = answer.request;
     __atomic_store_n(&image->copy_count, 0u, __ATOMIC_RELAXED);
     __atomic_store_n(&image->loaded_places, 0u, __ATOMIC_RELAXED);

@@ -54,6 +54,8 @@ void tell_some_device() {
 void exchange(const Image& owner, const LoadedImage& loaded, Place* place) {
     const Loading load;
     const OwnCalls own;
+    if (!own.relaxed())
+        return;
     const Lock lock(load_lock());
     tell_some_device();
     Answer answer;
@@ -243,6 +245,8 @@ void quiet_moment(Place* place) {
         return;
     const Loading load;
     const OwnCalls own;
+    if (!own.relaxed())
+        return;
     const Lock lock(load_lock());
     settle_late_answers();
     load_waiting_copies(place);
@@ -255,9 +259,10 @@ bool load_before_launch(Place* place) {
         return false;
     const Loading load;
     const OwnCalls own;
-    load_waiting_copies(place);
+    if (own.relaxed())
+        load_waiting_copies(place);
     load_lock().unlock();
-    return true;
+    return own.relaxed();
 }
 
 void take_in_late_answers() {

@@ -25,19 +25,6 @@ bool is_capturing(const LaunchShape& shape) {
     return ask != nullptr && (ask(shape.stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-// A kernel of a library runs in its stream's context; without a stream, in the current one (cuda.h, cuLaunchKernel).
-Place* place_of(const LaunchShape& shape) {
-    const Driver& real = driver();
-    CUcontext context = nullptr;
-    const bool named = reinterpret_cast<std::uintptr_t>(shape.stream) > idle::kPerThread;
-    const bool ask_stream = named && several_places() && real.cuStreamGetCtx != nullptr;
-    const CUresult result = ask_stream ? real.cuStreamGetCtx(shape.stream, &context) : real.cuCtxGetCurrent(&context);
-    if (result != CUDA_SUCCESS)
-        return nullptr;
-    Place* place = find_place(context);
-    return place != nullptr ? place : register_place(context, -1, false);
-}
-
 // Of the launches of a kernel that could run its copy, the first and then every N-th do. Two threads that launch at
 // once take different turns.
 bool has_its_turn(egpu_kernel_counters* counters) {
@@ -111,7 +98,7 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
     Kernel* kernel = handle.kernel;
     Place* place = nullptr;
     if (kernel == nullptr || handle.context_free)
-        place = place_of(shape);
+        place = place_of(shape.stream);  // as cuda.h says of a kernel of a library
     else if (kernel->home != kNoPlace)
         place = &place_at(kernel->home);
     Copy* copy = kernel != nullptr ? copy_in(*kernel, place) : nullptr;
