@@ -30,11 +30,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Shards of per-SM maps are laid out before the device is known; fewer SMs leave some unused, more share some.
-constexpr std::uint32_t kAssumedSmCount = 128;
 constexpr std::uint32_t kKernelCapacity = 8192;
 /// Names of some ten thousand kernels and sites; with the bundled programs a segment stays under 32 MiB.
-constexpr std::uint64_t kCatalogueBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kCatalogueBytes = std::uint64_t{3} << 20;
 
 /// Words of 8 bytes that hold two numbers of 4; nothing where a value can't be summed word by word. Of per-SM maps:
 /// programs do nothing to their fields but add (ebpf/verifier/rules/atomics).

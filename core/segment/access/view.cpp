@@ -100,8 +100,8 @@ AccessError View::check_maps(const egpu_segment_header&) {
         if (!plausible(map))
             return AccessError::corrupt;
         const std::uint64_t key_bytes = map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity;
-        if (!inside(entry.keys, key_bytes) || !inside(entry.snapshot[0], map.device_bytes()) ||
-            !inside(entry.snapshot[1], map.device_bytes()))
+        if (!inside(entry.keys, key_bytes) || !inside(entry.snapshot[0], map.snapshot_bytes()) ||
+            !inside(entry.snapshot[1], map.snapshot_bytes()))
             return AccessError::corrupt;
     }
     return AccessError::none;
@@ -141,7 +141,7 @@ std::span<std::byte> View::keys(std::uint32_t index) const {
 }
 
 std::span<std::byte> View::snapshot(std::uint32_t index, std::uint32_t which) const {
-    return {base_ + maps_[index].snapshot[which & 1], maps_[index].device_bytes()};
+    return {base_ + maps_[index].snapshot[which & 1], maps_[index].snapshot_bytes()};
 }
 
 std::uint32_t View::used_slots(std::uint32_t index) const {

@@ -139,7 +139,7 @@ struct egpu_map_entry {
     uint32_t used_slots;            /* H: published with release after the key is written */
     uint32_t refused_keys;          /* H: static keys that found the map full */
     struct egpu_extent keys;        /* H: key_bytes x capacity (hash); empty for arrays */
-    struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each */
+    struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each, shard by shard */
     uint32_t snapshot_index;        /* A: current one; set last */
     uint32_t snapshot_slots[2];     /* A: slots that it holds */
     uint32_t adds_up;               /* H: 1 where every field is a number that programs only add to: the agent then
