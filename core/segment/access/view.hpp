@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "maps/layout/layout.hpp"
 #include "segment/layout/layout.h"
 
 namespace egpu::segment {
