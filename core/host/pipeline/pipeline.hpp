@@ -25,6 +25,9 @@
 
 namespace egpu::host {
 
+/// Shards of per-SM maps are laid out before the device is known; fewer SMs leave some unused, more share some.
+inline constexpr std::uint32_t kAssumedSmCount = 128;
+
 struct Device {
     std::uint32_t compute_capability = 90;
     std::uint32_t sm_count = 0;

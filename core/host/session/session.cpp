@@ -33,12 +33,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Shards of per-SM maps are laid out before the device is known; fewer SMs leave some unused, more share some.
-constexpr std::uint32_t kAssumedSmCount = 128;
 constexpr std::uint32_t kKernelCapacity = 8192;
 constexpr std::uint32_t kCopyCapacity = 16384;
 /// Names of some ten thousand kernels and sites; with the bundled programs a segment stays under 32 MiB.
-constexpr std::uint64_t kCatalogueBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kCatalogueBytes = std::uint64_t{3} << 20;
 
 segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptions& options) {
     segment::SegmentRequest request;

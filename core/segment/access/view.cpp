@@ -103,8 +103,8 @@ bool View::check_map(std::uint32_t index) {
     if (!plausible(map))
         return false;
     const std::uint64_t key_bytes = map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity;
-    return inside(entry.keys, key_bytes) && inside(entry.snapshot[0], map.device_bytes()) &&
-           inside(entry.snapshot[1], map.device_bytes());
+    return inside(entry.keys, key_bytes) && inside(entry.snapshot[0], map.snapshot_bytes()) &&
+           inside(entry.snapshot[1], map.snapshot_bytes());
 }
 
 void View::refresh() {
@@ -154,7 +154,7 @@ std::span<std::byte> View::keys(std::uint32_t index) const {
 }
 
 std::span<std::byte> View::snapshot(std::uint32_t index, std::uint32_t which) const {
-    return {base_ + maps_[index].snapshot[which & 1], maps_[index].device_bytes()};
+    return {base_ + maps_[index].snapshot[which & 1], maps_[index].snapshot_bytes()};
 }
 
 std::uint32_t View::used_slots(std::uint32_t index) const {

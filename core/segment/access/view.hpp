@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "maps/layout/layout.hpp"
 #include "segment/layout/layout.h"
 
 namespace egpu::segment {
@@ -39,8 +40,9 @@ struct MapGeometry {
     std::uint64_t snapshot[2] = {};
     bool adds_up = false;
     std::uint64_t narrow_words = 0;
-    std::uint64_t device_bytes() const { return std::uint64_t{stride} * capacity * shards; }
-    std::uint64_t used_bytes(std::uint32_t slots) const { return std::uint64_t{stride} * shards * slots; }
+    maps::Layout layout() const { return {value_bytes, stride, capacity, shards}; }
+    /// Of each of its snapshots at most.
+    std::uint64_t snapshot_bytes() const { return layout().snapshot_bytes(capacity); }
 };
 
 /// Geometry of a ring: its control words and its bytes.

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define EGPU_SEGMENT_MAGIC 0x3147455355504745ull /* "EGPUSEG1" */
-#define EGPU_SEGMENT_LAYOUT 2u
+#define EGPU_SEGMENT_LAYOUT 3u
 #define EGPU_SEGMENT_MAX_MAPS 64u
 #define EGPU_SEGMENT_MAX_KERNELS 8192u
 #define EGPU_SEGMENT_MAX_COPIES 16384u
@@ -154,7 +154,7 @@ struct egpu_map_entry {
     uint32_t used_slots;            /* H: published with release after the key is written */
     uint32_t refused_keys;          /* H: static keys that found the map full */
     struct egpu_extent keys;        /* H: key_bytes x capacity (hash); empty for arrays */
-    struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each */
+    struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each, shard by shard */
     uint32_t snapshot_index;        /* A: current one; set last */
     uint32_t snapshot_slots[2];     /* A: slots that it holds */
     uint32_t adds_up;               /* H: 1 where every field is a number that programs only add to: the agent then
