@@ -18,7 +18,7 @@ std::uint64_t SessionView::instrumented_launches() const {
 }
 
 bool SessionView::complete() const {
-    bool whole = drained && unknown_launches == 0 && other_processes == 0;
+    bool whole = drained && unknown_launches == 0 && partly_counted_graphs == 0 && other_processes == 0;
     // A kernel that no probe asks for is not missed; any other state than "instrumented" is.
     for (std::size_t i = 0; i < counts.size(); ++i)
         whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||

@@ -105,12 +105,14 @@ struct egpu_segment_header {
     uint32_t catalogue_index;        /* H: which one is current: 0, 1; set last */
     uint32_t catalogue_version;      /* H: incremented with each */
 
-    uint64_t launches_captured; /* A: launches recorded into a graph: the original runs there in this version */
+    uint64_t launches_captured; /* A: launches by graphs whose nodes hold the original */
     uint32_t images_unanswered; /* A: loads that went on without an answer (time-out, dead host, broken channel) */
     uint32_t channel_broken;    /* A: 1 once a ring held nonsense; no copies from then on */
     uint32_t handles_dropped;   /* A: kernels beyond EGPU_SEGMENT_MAX_KERNELS handles: launched uncounted */
     uint32_t copies_loaded;     /* A: instrumented copies in the table */
-    uint8_t reserved[232];
+    uint8_t reserved[216];
+    uint64_t graph_launches;        /* A: launches of instantiated graphs */
+    uint64_t graph_launches_partly; /* A: of these, those that may have run kernels that nobody counted */
 };
 
 /* Counters of one kernel (index = kernel id - 1); written by the agent with relaxed atomic adds. */
@@ -121,7 +123,7 @@ struct egpu_kernel_counters {
     uint64_t last_launch_ns;
     uint32_t copy_state;        /* A: 0 none, 1 loaded, 2 load failed (code in copy_result) */
     int32_t copy_result;        /* A: CUresult of a failed load */
-    uint64_t launches_captured; /* A: of `launches`, those recorded into a graph as the original */
+    uint64_t launches_captured; /* A: of `launches`, those by graphs whose nodes hold the original */
     uint32_t copy_reason;       /* A: egpu_copy_reason of the last answer */
     uint32_t reserved0;
     uint64_t reserved[1];

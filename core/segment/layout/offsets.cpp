@@ -71,6 +71,8 @@ EGPU_AT(egpu_segment_header, channel_broken, 1020);
 EGPU_AT(egpu_segment_header, handles_dropped, 1024);
 EGPU_AT(egpu_segment_header, copies_loaded, 1028);
 EGPU_AT(egpu_segment_header, reserved, 1032);
+EGPU_AT(egpu_segment_header, graph_launches, 1248);
+EGPU_AT(egpu_segment_header, graph_launches_partly, 1256);
 static_assert(sizeof(egpu_segment_header) == 1264);
 
 EGPU_AT(egpu_kernel_counters, launches, 0);
