@@ -45,14 +45,13 @@ TEST_P(Faults, LeaveTheApplicationAsItIs) {
         failed.insert(line.substr(line.find("cu")));
         EXPECT_TRUE(outcome.ok()) << line << "\n" << outcome.output << outcome.signal;
         const egpu_kernel_counters& work = host.work();
-        EXPECT_EQ(work.launches + host.header().launches_unknown, GetParam().launches) << line;
+        if (host.header().graph_launches_partly == 0)
+            EXPECT_EQ(work.launches + host.header().launches_unknown, GetParam().launches) << line;
         instrumented += work.launches_instrumented == GetParam().launches ? 1 : 0;
-        if (work.launches_instrumented == 0) {
-            EXPECT_TRUE(work.copy_reason != 0 || host.header().agent_error != 0 ||
-                        host.header().images_unanswered != 0 || host.header().launches_unknown != 0 ||
-                        work.launches_captured != 0)
-                << line << ": no reason";
-        }
+        const bool said = work.copy_reason != 0 || host.header().agent_error != 0 ||
+                          host.header().images_unanswered != 0 || host.header().launches_unknown != 0 ||
+                          host.header().graph_launches_partly != 0 || work.launches_captured != 0;
+        EXPECT_TRUE(work.launches_instrumented != 0 || said) << line << ": no reason";
     }
     std::filesystem::remove(report);
     EXPECT_LT(call, 1000) << "the calls come to an end";

@@ -132,6 +132,7 @@ TEST(GraphSession, ACopyThatTheDriverRefusesInAGraphLeavesTheOriginal) {
     EXPECT_THAT(outcome.output, HasSubstr(counts(8, 0)));
     EXPECT_EQ(host.work().launches, 8u);
     EXPECT_EQ(host.work().launches_captured, 8u);
+    EXPECT_EQ(host.work().copy_reason, static_cast<std::uint32_t>(EGPU_COPY_LOAD_FAILED));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 struct CUgraphNode_st {
@@ -40,6 +41,7 @@ extern "C" int mock_is_copy(CUfunction function);
 
 namespace {
 
+std::mutex noting;
 std::map<CUkernel, bool> kernels;
 std::map<CUfunction, CUkernel> kernel_of;
 std::map<CUstream, CUgraph> captures;
@@ -98,10 +100,12 @@ CUresult update(CUgraphExec instance, const std::vector<InstanceNode>& nodes, st
 }  // namespace
 
 void mock_note_kernel(CUkernel kernel) {
+    const std::lock_guard lock(noting);
     kernels[kernel] = true;
 }
 
 void mock_note_function(CUfunction function, CUkernel kernel) {
+    const std::lock_guard lock(noting);
     kernel_of[function] = kernel;
 }
 

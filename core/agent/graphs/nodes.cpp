@@ -6,6 +6,8 @@
 
 #include "agent/driver/driver.hpp"
 #include "agent/graphs/recorded.hpp"
+#include "segment/access/shared.hpp"
+#include "segment/channel/messages.h"
 
 namespace egpu::agent {
 
@@ -63,6 +65,7 @@ bool put_originals_back(CUgraph graph) {
             continue;
         params.func = found->original;
         params.kern = nullptr;
+        segment::store_relaxed(found->kernel->counters->copy_reason, std::uint32_t{EGPU_COPY_LOAD_FAILED});
         any = real.cuGraphKernelNodeSetParams_v2(node->node, &params) == CUDA_SUCCESS || any;
     }
     return any;
