@@ -186,6 +186,27 @@ def add_and_remove():
         check("probes were added or removed" in err, err)
 
 
+@case("a probe that is added before the program loads anything runs from its first launch on")
+def added_before_the_first_load():
+    path = os.path.join(FOLDER, "early.json")
+    process = subprocess.Popen([EGPU, "run", "--summary", path, "--", "sh", "-c",
+                                f"read line; exec {WORKLOAD} loop --elements {ELEMENTS} --launches 20"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wait_for(lambda: os.path.exists(socket_of(process.pid)), "the session")
+        for words in (["add", "bandwidth"], ["remove", "bandwidth"], ["add", "bandwidth"]):
+            done = subprocess.run([EGPU, "probe", *words, "-s", str(process.pid)], capture_output=True, timeout=60)
+            equal(done.returncode, 0, f"exit code of {words}: " + done.stderr.decode())
+        _, err = process.communicate(b"go\n", timeout=60)
+        equal(process.returncode, 0, "exit code, " + err.decode())
+    finally:
+        end(process, signal.SIGKILL)
+    with open(path, encoding="utf-8") as file:
+        summary = json.load(file)
+    equal(summary["kernels"][0]["launches_instrumented"], 20, "launches")
+    equal(check_counts(summary)["launches_covered"], 20, "launches covered")
+
+
 @case("what a removed probe counted stays, with its time")
 def removed_stays():
     with Run(probes=["bandwidth"]) as run:

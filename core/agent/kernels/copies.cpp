@@ -119,6 +119,7 @@ bool load_module(const ReceivedCopy& received, const char* name, Copy* copy, egp
 bool fit_to_original(const Image& image, Place* place, const ReceivedCopy& received, const char* name, Copy* copy,
                      egpu_message_copy_result* result) {
     Functions& functions = copy->functions;
+    copy->fits = false;
     functions.original = original_function(image, name);
     if (functions.original == nullptr)
         return failed(result, EGPU_COPY_LOAD_FAILED, CUDA_ERROR_NOT_FOUND);
@@ -130,7 +131,8 @@ bool fit_to_original(const Image& image, Place* place, const ReceivedCopy& recei
         return false;
     if (!compare_residency(&functions))
         return failed(result, EGPU_COPY_FEWER_BLOCKS, CUDA_SUCCESS);
-    return fill_table(image, place, copy->module, received, result) && take_attributes_over(functions, result);
+    copy->fits = fill_table(image, place, copy->module, received, result) && take_attributes_over(functions, result);
+    return copy->fits;
 }
 
 // Whether the copy was made from this message, or from one like it.
@@ -251,8 +253,8 @@ bool use_where_loaded(Image* image, Kernel* kernel, const ReceivedCopy& received
         const Place& place = place_at(i);
         Copy* copy = earlier_copy(place, *kernel, received);
         egpu_message_copy_result result{};
-        if (copy == nullptr || copy->functions.copy == nullptr || copy->functions.original == nullptr ||
-            driver().cuCtxSetCurrent(place.context) != CUDA_SUCCESS || !take_attributes_over(copy->functions, &result))
+        if (copy == nullptr || !copy->fits || driver().cuCtxSetCurrent(place.context) != CUDA_SUCCESS ||
+            !take_attributes_over(copy->functions, &result))
             continue;
         replace_copy(kernel, i, copy);
         any = true;
@@ -307,6 +309,7 @@ void copies_came() {
 
 void load_copies(Image* image, Place* place) {
     const unsigned int index = index_of(*place);
+    refresh_view();  // a copy may count in maps of probes that were added while its image was asked about
     if (!lacks_copies(*image, index) || (image->library == nullptr && image->place != index))
         return;
     if (image->waiting == nullptr)

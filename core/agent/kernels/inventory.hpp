@@ -24,6 +24,7 @@ struct Copy {
     Functions functions;  ///< the copy and its original, with what is known of their residency
     CUmodule module = nullptr;
     Kernel* kernel = nullptr;
+    bool fits = false;  ///< its table is filled and it agrees with its original: it may be launched
     egpu_copy_counters* counters = nullptr;
     ContentHash content;       ///< of the COPY message
     std::uint32_t reason = 0;  ///< egpu_copy_reason and CUresult where the module could not be loaded: not tried again
