@@ -2,15 +2,13 @@
 #include "host/pipeline/pipeline.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/names.hpp"
 #include "base/version.hpp"
 #include "host/pipeline/eligibility.hpp"
-#include "inject/clone/clone.hpp"
-#include "inject/compile/compile.hpp"
+#include "inject/compile/options.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace egpu::host {
@@ -21,8 +19,16 @@ bool any_matches(const std::vector<std::string>& patterns, const std::string& ma
                        [&](const std::string& pattern) { return kernel_name_matches(pattern, mangled); });
 }
 
-std::string first_line(const Diagnostic& diagnostic) {
-    return diagnostic.message.substr(0, diagnostic.message.find('\n'));
+/// What the running code says of itself.
+void set_original(Kernel& kernel, const ptx::CubinMember& cubin) {
+    const auto* code = kernel_of(&cubin, kernel.mangled);
+    if (code == nullptr)
+        return;
+    kernel.architecture = cubin.architecture;
+    if (code->registers != 0) {
+        kernel.registers.original = code->registers;
+        kernel.local_bytes.original = known_bytes(code->stack_bytes);
+    }
 }
 
 }  // namespace
@@ -32,7 +38,11 @@ bool KernelSelection::takes(const std::string& mangled) const {
 }
 
 Pipeline::Pipeline(std::vector<LoadedProbe> probes, KernelSelection selection, std::uint32_t assumed_sm_count)
-    : probes_(std::move(probes)), selection_(std::move(selection)), assumed_sm_count_(assumed_sm_count) {
+    : probes_(std::move(probes)),
+      selection_(std::move(selection)),
+      assumed_sm_count_(assumed_sm_count),
+      assembler_(std::make_unique<Assembler>()),
+      background_(std::make_unique<Background>()) {
     catalogue_.egpu_version = version();
     add_maps_and_programs();
 }
@@ -67,7 +77,7 @@ void Pipeline::add_maps_and_programs() {
 }
 
 const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module,
-                                       const Device& device) {
+                                       const Device& device, const LoadOptions& options) {
     const ContentHash hash = content_hash(bytes);
     if (const auto known = answers_.find(hash); known != answers_.end())
         return known->second;
@@ -81,69 +91,99 @@ const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const s
         add_diagnostic(failed);
         return answer;
     }
-    add_images_kernels(*image, module, device, answer);
+    // Machine code is what it is, whatever the options of the call that loads it.
+    if (choose_for(*image, device.compute_capability, device.simulated).cubin == nullptr)
+        load_options_[hash] = options;
+    add_images_kernels(*image, module, device, options, answer);
     return answer;
 }
 
-const ImageAnswer* Pipeline::known_image(const ContentHash& hash) const {
+const ImageAnswer* Pipeline::known_image(const ContentHash& hash, const LoadOptions& options) {
     const auto known = answers_.find(hash);
+    if (const auto first = load_options_.find(hash); first != load_options_.end() && first->second != options)
+        note_once(
+            "an image was loaded again with other JIT options: copies of its kernels are compiled with those of the "
+            "first "
+            "load");
     return known != answers_.end() ? &known->second : nullptr;
 }
 
 ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device) {
     ImageAnswer answer;
-    add_images_kernels(image, module, device, answer);
+    add_images_kernels(image, module, device, {}, answer);
     return answer;
 }
 
 void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
-                                  ImageAnswer& answer) {
-    const ptx::Choice choice = choose_for(image, device.compute_capability, device.simulated);
-    if (choice.ptx != nullptr)
-        add_ptx_kernels(image, choice, module, device, answer);
+                                  const LoadOptions& options, ImageAnswer& answer) {
+    ImageWork work;
+    work.choice = choose_for(image, device.compute_capability, device.simulated);
+    work.module_name = module;
+    work.device = device;
+    if (work.choice.ptx != nullptr)
+        add_ptx_kernels(image, work, options, answer);
     // Kernels that only the machine code has.
     std::vector<std::string> known;
     for (const auto& [id, name] : answer.kernels)
         known.push_back(name);
-    for (const auto& [name, cubin] : cubin_kernels(image, choice)) {
+    for (const auto& [name, cubin] : cubin_kernels(image, work.choice)) {
         if (std::find(known.begin(), known.end(), name) != known.end())
             continue;
         known.push_back(name);
         Kernel& kernel = new_kernel(name, module, answer);
-        kernel.registers.original = registers_of(*cubin, name);
+        set_original(kernel, *cubin);
         kernel.state = KernelState::no_ptx;
         kernel.reason = no_ptx_reason(image, *cubin);
         kernel.fix = "build it with PTX: nvcc -gencode arch=compute_XX,code=compute_XX beside the machine code";
     }
 }
 
-void Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
-                               const Device& device, ImageAnswer& answer) {
-    const auto parsed = ptx::parse(choice.ptx->text, module.empty() ? "the application's PTX" : module);
+void Pipeline::add_ptx_kernels(const ptx::Image& image, ImageWork& work, const LoadOptions& options,
+                               ImageAnswer& answer) {
+    const auto& name = work.module_name;
+    auto parsed = ptx::parse(work.choice.ptx->text, name.empty() ? "the application's PTX" : name);
     if (!parsed) {
         Diagnostic failed = parsed.error();
         failed.severity = Severity::warning;
         add_diagnostic(failed);
         return;
     }
-    const auto mismatch = source_mismatch(image, choice);
-    for (const auto& function : parsed->functions) {
+    const auto module = std::make_shared<const ptx::Module>(std::move(*parsed));
+    work.build.module = module;
+    // Code for an older chip of the family runs as it is: its copy is compiled for that chip, too.
+    work.build.architecture =
+        work.choice.cubin != nullptr ? work.choice.cubin->architecture : work.device.compute_capability;
+    work.build.options.architecture = fmt::format("sm_{}{}", work.build.architecture, architecture_suffix(*module));
+    work.build.options.options = inject::options_of_original(
+        original_options(work.choice, options.max_registers, options.optimisation_level), &work.dropped_options);
+    const auto mismatch = source_mismatch(image, work.choice);
+    std::vector<CopyBuild> builds;
+    for (const auto& function : module->functions) {
         if (!function.is_entry || !function.body)
             continue;
-        Kernel& kernel = new_kernel(std::string(function.name), module, answer);
+        Kernel& kernel = new_kernel(std::string(function.name), name, answer);
         kernel.source = "PTX";
-        if (choice.cubin != nullptr)
-            kernel.registers.original = registers_of(*choice.cubin, kernel.mangled);
-        if (mismatch) {
+        kernel.bounds = bounds_of(function);
+        const auto* code = kernel_of(work.choice.cubin, kernel.mangled);
+        if (code != nullptr)
+            set_original(kernel, *work.choice.cubin);
+        auto refusal = mismatch;
+        if (!refusal && code != nullptr)
+            refusal = kernel_mismatch(function, *code, work.build.options.options);
+        if (refusal) {
             kernel.state = KernelState::refused;
-            kernel.reason = mismatch->message;
-            kernel.fix = mismatch->fix;
+            kernel.reason = refusal->message;
+            kernel.fix = refusal->fix;
         } else if (!selection_.takes(kernel.mangled)) {
             kernel.reason = "not among the kernels asked for";
-        } else {
-            instrument(*parsed, kernel, choice, device, answer);
+        } else if (auto build = begin_copy(kernel, function, work)) {
+            builds.push_back(std::move(*build));
         }
     }
+    assemble(work, builds);
+    for (auto& build : builds)
+        finish_copy(build, work, answer);
+    look_into(work, builds, answer);
 }
 
 Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer) {
@@ -157,89 +197,6 @@ Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& modu
     answer.kernels.emplace_back(kernel.id, mangled);
     catalogue_.kernels.push_back(std::move(kernel));
     return catalogue_.kernels.back();
-}
-
-void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const ptx::Choice& choice, const Device& device,
-                          ImageAnswer& answer) {
-    inject::CopyRequest request;
-    request.module = &module;
-    request.entry = kernel.mangled;
-    request.kernel_id = kernel.id;
-    request.layouts = &layouts_;
-    request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) {
-        return keys_.at(map).slot_of(key);
-    };
-    request.new_site_id = [this](const inject::SiteRecord& site) {
-        const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
-        const std::string file = std::filesystem::path(site.file).lexically_normal().string();
-        catalogue_.sites.push_back({id, site.kernel_id, file, site.line, site.opcode, site.function});
-        return id;
-    };
-    for (const auto& running : programs_) {
-        const auto& object = *probes_[running.loaded].object;
-        const auto& program = object.programs[running.program];
-        if (!program.point.kernel_pattern.empty() && !kernel_name_matches(program.point.kernel_pattern, kernel.mangled))
-            continue;
-        request.programs.push_back({&object, &program, running.map_base, running.probe});
-    }
-    if (request.programs.empty())
-        return;
-    auto copy = inject::build_copy(request);
-    if (!copy) {
-        kernel.state = KernelState::refused;
-        kernel.reason = first_line(copy.error());
-        kernel.fix = copy.error().fix;
-        return;
-    }
-    if (copy->sites == 0) {
-        kernel.reason = "has no place that a probe asks for";
-        return;
-    }
-    CopyImage ready{kernel.id, kernel.mangled, copy->table, {}};
-    if (!finish_image(kernel, copy->ptx, module, device, ready.image))
-        return;
-    kernel.state = KernelState::instrumented;
-    kernel.reason.clear();
-    kernel.sites = copy->sites;
-    kernel.accumulators = copy->accumulators;
-    for (const auto& outcome : copy->outcomes) {
-        Probe& probe = catalogue_.probes.at(outcome.probe);
-        probe.sites += outcome.sites;
-        probe.kernels += outcome.sites != 0 ? 1 : 0;
-        if (outcome.sites != 0)
-            probe.state = ProbeState::attached;
-        for (const auto& note : outcome.notes)
-            probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
-    }
-    static_cast<void>(choice);
-    answer.copies.push_back(std::move(ready));
-}
-
-bool Pipeline::finish_image(Kernel& kernel, const std::string& ptx, const ptx::Module& module, const Device& device,
-                            std::vector<std::byte>& image) {
-    if (device.simulated) {
-        const auto* begin = reinterpret_cast<const std::byte*>(ptx.c_str());
-        image.assign(begin, begin + ptx.size() + 1);
-        return true;
-    }
-    const auto ptxas = inject::find_ptxas();
-    if (!ptxas) {
-        kernel.state = KernelState::failed;
-        kernel.reason = "no ptxas to compile its instrumented copy with";
-        kernel.fix = "install a CUDA Toolkit, or set EGPU_PTXAS";
-        return false;
-    }
-    inject::CompileOptions options;
-    options.architecture = fmt::format("sm_{}{}", device.compute_capability, architecture_suffix(module));
-    auto compiled = inject::compile_ptx(*ptxas, ptx, kernel.mangled, options);
-    if (!compiled) {
-        kernel.state = KernelState::failed;
-        kernel.reason = first_line(compiled.error());
-        return false;
-    }
-    kernel.registers.instrumented = compiled->registers;
-    image = std::move(compiled->cubin);
-    return true;
 }
 
 void Pipeline::copy_failed(std::uint32_t kernel_id, const std::string& reason) {

@@ -22,6 +22,8 @@ struct SessionOptions {
     bool simulated = false;  ///< preload the stand-ins
     std::uint32_t wait_ms = 2000;
     std::uint64_t gpu_memory_bytes = std::uint64_t{64} << 20;
+    /// How long to wait, after the application's end, for figures of kernels without programs.
+    std::uint32_t insights_wait_ms = 0;
 };
 
 class Session {
@@ -44,6 +46,8 @@ public:
     /// Asks the agent for a copy of the maps and waits for it, at most `timeout_ms`.
     bool drain(std::uint32_t timeout_ms);
     double elapsed_seconds() const;
+    /// How copies were compiled, after the end; "" where none was.
+    std::string compile_report() const;
 
 private:
     struct State;
