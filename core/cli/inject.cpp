@@ -55,9 +55,11 @@ int inject_file(const InjectOptions& options) {
         print_errors(images.errors());
         return kEnvironment;
     }
-    host::Pipeline pipeline(std::move(*probes), options.probes.kernels, 1);
+    // Shards as a session has them.
+    host::Pipeline pipeline(std::move(*probes), options.probes.kernels, host::kAssumedSmCount);
     // Copies as the simulated GPU takes them: PTX text.
-    const host::Device device{.compute_capability = 999, .sm_count = 1, .simulated = true, .name = {}};
+    const host::Device device{
+        .compute_capability = 999, .sm_count = host::kAssumedSmCount, .simulated = true, .name = {}};
     std::vector<host::CopyImage> copies;
     for (const auto& image : *images) {
         auto answer = pipeline.add_parsed_image(image, options.file.substr(options.file.rfind('/') + 1), device);

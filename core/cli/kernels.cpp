@@ -36,6 +36,8 @@ struct KernelsOptions {
 };
 
 std::string how_or_why(const host::Kernel& kernel) {
+    if (kernel.waiting)
+        return "its new copy waits for a quiet moment";
     if (kernel.state != KernelState::instrumented)
         return kernel.reason;
     std::string text = fmt::format("{}, {} site{}", kernel.source, kernel.sites, kernel.sites == 1 ? "" : "s");
@@ -46,6 +48,14 @@ std::string how_or_why(const host::Kernel& kernel) {
     for (const auto& note : kernel.notes)
         text += "; " + note;
     return text;
+}
+
+/// "12 of 100" where a kernel with a copy ran it in some of its launches only.
+std::string launches_text(const host::Kernel& kernel, const host::KernelCounts& counts) {
+    const bool partly = counts.instrumented != counts.launches &&
+                        (counts.instrumented != 0 || kernel.state == KernelState::instrumented);
+    const std::string all = format_count(counts.launches);
+    return partly ? fmt::format("{} of {}", format_count(counts.instrumented), all) : all;
 }
 
 std::string figures_text(const host::Figures& figures) {
@@ -89,21 +99,25 @@ void print_json(const host::Catalogue& catalogue, const std::vector<host::Kernel
         const auto text_or_null = [](const std::string& text) {
             return text.empty() ? ordered_json(nullptr) : ordered_json(text);
         };
-        list.push_back({{"name", kernel.name},
-                        {"mangled", kernel.mangled},
-                        {"module", kernel.module},
-                        {"state", host::to_name(kernel.state)},
-                        {"reason", text_or_null(kernel.reason)},
-                        {"fix", text_or_null(kernel.fix)},
-                        {"sites", kernel.sites},
-                        {"launches", launches_known ? ordered_json(counts[i].launches) : ordered_json(nullptr)},
-                        {"registers", figures_json(kernel.registers)},
-                        {"spill_bytes", figures_json(kernel.spill_bytes)},
-                        {"local_bytes", figures_json(kernel.local_bytes)},
-                        {"resident_warps", figures_json(kernel.resident_warps())},
-                        {"proof", host::to_name(kernel.proof)},
-                        {"proof_reason", text_or_null(kernel.proof_reason)},
-                        {"notes", kernel.notes}});
+        list.push_back(
+            {{"name", kernel.name},
+             {"mangled", kernel.mangled},
+             {"module", kernel.module},
+             {"state", host::to_name(kernel.state)},
+             {"reason", text_or_null(kernel.reason)},
+             {"fix", text_or_null(kernel.fix)},
+             {"sites", kernel.sites},
+             {"waiting", kernel.waiting},
+             {"launches", launches_known ? ordered_json(counts[i].launches) : ordered_json(nullptr)},
+             {"launches_instrumented", launches_known ? ordered_json(counts[i].instrumented) : ordered_json(nullptr)},
+             {"launches_left_out", launches_known ? ordered_json(counts[i].left_out) : ordered_json(nullptr)},
+             {"registers", figures_json(kernel.registers)},
+             {"spill_bytes", figures_json(kernel.spill_bytes)},
+             {"local_bytes", figures_json(kernel.local_bytes)},
+             {"resident_warps", figures_json(kernel.resident_warps())},
+             {"proof", host::to_name(kernel.proof)},
+             {"proof_reason", text_or_null(kernel.proof_reason)},
+             {"notes", kernel.notes}});
     }
     fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
@@ -130,7 +144,7 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
         const auto& kernel = catalogue.kernels[i];
         std::vector<std::string> cells = {kernel.name};
         if (launches_known)
-            cells.push_back(format_count(counts[i].launches));
+            cells.push_back(launches_text(kernel, counts[i]));
         cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), figures_text(kernel.registers)});
         if (columns.spills)
             cells.push_back(figures_text(kernel.spill_bytes));

@@ -23,12 +23,13 @@ struct MapOptions {
     bool json = false;
 };
 
-std::string age_line(const host::MapData& data) {
+std::string age_line(const host::MapData& data, const host::SessionView& view) {
     if (!data.age_ns)
         return "not copied from the GPU yet\n";
-    return fmt::format("copied from the GPU {} ago, {} of {} entries\n",
+    const std::string part = coverage_text(view, data);
+    return fmt::format("copied from the GPU {} ago, {} of {} entries{}{}\n",
                        format_duration_ns(static_cast<double>(*data.age_ns)), format_count(data.slots),
-                       format_count(data.map->definition.max_entries));
+                       format_count(data.map->definition.max_entries), part.empty() ? "" : ", ", part);
 }
 
 void print_table(const host::MapData& data, const host::SessionView& view) {
@@ -47,7 +48,7 @@ void print_table(const host::MapData& data, const host::SessionView& view) {
             cells.push_back(value_text(cell, view.simulated));
         table.row(std::move(cells));
     }
-    fmt::print("{}{}", table.text(), age_line(data));
+    fmt::print("{}{}", table.text(), age_line(data, view));
 }
 
 /// A struct as an object of its fields, a bare scalar as itself (bpftool's shape, plus names).

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// egpu probe list: the probes of a running session and their states.
+// egpu probe: the probes of a running session and their states; changing them is in probe_changes.cpp.
+#include <time.h>
+
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -17,6 +20,40 @@ struct ListOptions {
     bool json = false;
 };
 
+/// Kernels whose copy with the probe waits to be loaded.
+std::uint32_t waiting_kernels(const host::SessionView& view, const host::Probe& probe) {
+    const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
+    std::uint32_t waiting = 0;
+    for (const auto& kernel : view.catalogue.kernels) {
+        if (!kernel.waiting || kernel.copy == 0 || kernel.copy > view.catalogue.copies.size())
+            continue;
+        const auto& holds = view.catalogue.copies[kernel.copy - 1].probes;
+        waiting += std::find(holds.begin(), holds.end(), index) != holds.end() ? 1 : 0;
+    }
+    return waiting;
+}
+
+nlohmann::ordered_json time_or_null(std::int64_t unix_ms) {
+    return unix_ms == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(unix_ms);
+}
+
+std::string clock_time(std::int64_t unix_ms) {
+    const time_t seconds = unix_ms / 1000;
+    tm parts{};
+    ::localtime_r(&seconds, &parts);
+    return fmt::format("{:02}:{:02}:{:02}", parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+std::string remark(const host::SessionView& view, const host::Probe& probe) {
+    if (!probe.reason.empty())
+        return probe.reason;
+    if (probe.detached_unix_ms != 0)
+        return fmt::format("since {}; what it counted stays", clock_time(probe.detached_unix_ms));
+    if (const auto waiting = waiting_kernels(view, probe); waiting != 0)
+        return fmt::format("{} of its kernels wait for a quiet moment", waiting);
+    return probe.attached_unix_ms != 0 ? "since " + clock_time(probe.attached_unix_ms) : std::string();
+}
+
 std::string json_text(const host::SessionView& view) {
     auto list = nlohmann::ordered_json::array();
     for (const auto& probe : view.catalogue.probes)
@@ -26,6 +63,9 @@ std::string json_text(const host::SessionView& view) {
                         {"state", host::to_name(probe.state)},
                         {"sites", probe.sites},
                         {"kernels", probe.kernels},
+                        {"waiting", waiting_kernels(view, probe)},
+                        {"attached_unix_ms", time_or_null(probe.attached_unix_ms)},
+                        {"detached_unix_ms", time_or_null(probe.detached_unix_ms)},
                         {"reason", probe.reason.empty() ? nlohmann::ordered_json(nullptr)
                                                         : nlohmann::ordered_json(probe.reason)}});
     return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -47,10 +87,10 @@ int list_probes(const ListOptions& options) {
     table.column("STATE", Align::left);
     table.column("SITES");
     table.column("KERNELS");
-    table.column("WHY NOT", Align::left);
+    table.column("REMARK", Align::left);
     for (const auto& probe : view->catalogue.probes)
         table.row({probe.probe + "/" + probe.program, probe.section, host::to_words(probe.state),
-                   std::to_string(probe.sites), std::to_string(probe.kernels), probe.reason});
+                   std::to_string(probe.sites), std::to_string(probe.kernels), remark(*view, probe)});
     fmt::print("{}", table.text());
     return kYes;
 }
@@ -65,6 +105,7 @@ void add_probe(CLI::App& app, int* exit_code) {
     add_session_option(*list, options->session);
     list->add_flag("-j,--json", options->json, "Print JSON");
     list->callback([options, exit_code] { *exit_code = list_probes(*options); });
+    add_probe_changes(*command, exit_code);
 }
 
 }  // namespace egpu::cli

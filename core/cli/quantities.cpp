@@ -56,4 +56,28 @@ Result<std::uint64_t> parse_memory(const std::string& text, const std::string& o
     return parse(text, option, kMemory, "'64 MiB'");
 }
 
+Result<std::uint32_t> parse_sample(const std::string& text, const std::string& option) {
+    constexpr std::string_view kLaunches = "launches=", kOne = "1/", kAll = "all";
+    const auto refuse = [&](std::size_t at, std::string_view why) {
+        return error("EGPU-X054", fmt::format("{} {}\n{:>{}} {}", option, text, "^", option.size() + 2 + at, why),
+                     "write it as launches=1/8 (one launch in 8 of each kernel) or launches=all");
+    };
+    if (text.starts_with("blocks=") || text.starts_with("warps="))
+        return refuse(0, "this version samples launches only");
+    if (!text.starts_with(kLaunches))
+        return refuse(0, "not 'launches='");
+    const std::string_view share = std::string_view(text).substr(kLaunches.size());
+    if (share == kAll)
+        return std::uint32_t{1};
+    if (!share.starts_with(kOne))
+        return refuse(kLaunches.size(), "neither '1/N' nor 'all'");
+    std::uint32_t one_in = 0;
+    const char* begin = share.data() + kOne.size();
+    const char* end = share.data() + share.size();
+    const auto parsed = std::from_chars(begin, end, one_in);
+    if (parsed.ec != std::errc() || parsed.ptr != end || one_in == 0)
+        return refuse(kLaunches.size() + kOne.size(), "not a whole number from 1 to 4 294 967 295");
+    return one_in;
+}
+
 }  // namespace egpu::cli

@@ -14,4 +14,7 @@ Result<std::uint64_t> parse_duration_ns(const std::string& text, const std::stri
 /// "64 MiB", "1GiB", "512 kB" -> bytes.
 Result<std::uint64_t> parse_memory(const std::string& text, const std::string& option);
 
+/// "launches=1/8" -> 8, "launches=all" -> 1. EGPU-X054, with the place of what is wrong.
+Result<std::uint32_t> parse_sample(const std::string& text, const std::string& option);
+
 }  // namespace egpu::cli

@@ -86,7 +86,8 @@ bool report_end(const RunOptions& options, RunOutcome& outcome) {
     auto warnings = nowhere_warnings(view, options.probes.kernels);
     const bool nowhere = !warnings.empty();
     const auto incomplete = completeness_warnings(view);
-    const bool partial = view.launches() + view.unknown_launches != view.instrumented_launches();
+    const bool partial =
+        view.launches() + view.unknown_launches != view.instrumented_launches() + view.left_out_launches();
     warnings.insert(warnings.end(), incomplete.begin(), incomplete.end());
     for (const auto& warning : warnings)
         outcome.facts.diagnostics.push_back(to_text(warning));
@@ -142,9 +143,16 @@ std::function<bool(int, bool)> signal_handler(host::Session& session, const RunO
 RunOutcome run_program(const RunOptions& options) {
     const auto wait_ns = parse_duration_ns(options.wait, "--wait");
     const auto memory = parse_memory(options.gpu_memory, "--gpu-memory");
-    if (!wait_ns || !memory) {
-        say(!wait_ns ? wait_ns.error() : memory.error());
-        return failed(host::kCannot);
+    const auto reserve = parse_memory(options.reserve, "--reserve");
+    for (const auto* quantity : {&wait_ns, &memory, &reserve})
+        if (!*quantity) {
+            say(quantity->error());
+            return failed(host::kCannot);
+        }
+    const auto sample = parse_sample(options.sample, "--sample");
+    if (!sample) {
+        say(sample.error());
+        return failed(kUsage);
     }
     // A name that can't be made is found now, not when a long run has ended.
     if (const auto name = summary_name(options, 0); !name) {
@@ -161,6 +169,8 @@ RunOutcome run_program(const RunOptions& options) {
     session_options.simulated = choose_device(options);
     session_options.wait_ms = static_cast<std::uint32_t>(*wait_ns / 1'000'000);
     session_options.gpu_memory_bytes = *memory;
+    session_options.sample_launches = *sample;
+    session_options.reserve_bytes = *reserve;
     session_options.insights_wait_ms =
         std::max(options.insights_wait_ms, options.summary.empty() ? 0 : kSummaryInsightsMs);
     if (options.before_start)
@@ -211,6 +221,15 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
     command->add_option("--wait", options->wait, "The longest that a module load waits for its instrumented copies")
         ->capture_default_str();
     command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")
+        ->capture_default_str();
+    command
+        ->add_option("--sample", options->sample,
+                     "Which launches run the probes: launches=1/N (of each kernel the first and every N-th after "
+                     "it) or launches=all")
+        ->capture_default_str();
+    command
+        ->add_option("--reserve", options->reserve,
+                     "Shared memory kept for the maps of probes that are added while the program runs")
         ->capture_default_str();
     command->footer(
         "The program's own stdout and exit code are passed through; egpu writes to stderr, behind \"egpu: \".");

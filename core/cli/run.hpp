@@ -18,12 +18,14 @@ struct RunOptions {
     ProbeOptions probes;
     std::vector<std::string> command;
     bool quiet = false, verbose = false, simulated = false, strict = false;
-    std::string summary;                 ///< --summary FILE, with %p %h %n %q{VAR}
-    std::string wait = "2 s";            ///< --wait
-    std::string gpu_memory = "64 MiB";   ///< --gpu-memory
-    std::uint32_t insights_wait_ms = 0;  ///< after the end, for figures of kernels without programs
-    bool report = true;                  ///< print the summary at the end
-    std::function<void()> before_start;  ///< after the line about the device
+    std::string summary;                  ///< --summary FILE, with %p %h %n %q{VAR}
+    std::string wait = "2 s";             ///< --wait
+    std::string gpu_memory = "64 MiB";    ///< --gpu-memory
+    std::string sample = "launches=all";  ///< --sample
+    std::string reserve = "5 MiB";        ///< --reserve
+    std::uint32_t insights_wait_ms = 0;   ///< after the end, for figures of kernels without programs
+    bool report = true;                   ///< print the summary at the end
+    std::function<void()> before_start;   ///< after the line about the device
 };
 
 struct RunOutcome {

@@ -64,6 +64,9 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
         line += ", all instrumented";
     else
         line += fmt::format(", {} of them instrumented", format_count(view.instrumented_launches()));
+    if (view.catalogue.sample_launches > 1)
+        line +=
+            fmt::format(" (--sample: one launch in {} of each kernel)", format_count(view.catalogue.sample_launches));
     std::uint64_t refused = 0;
     for (const auto& data : view.maps)
         refused += data.refused_keys;
@@ -150,7 +153,12 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         const auto bytes = [&m](std::uint64_t value) {
             return (m.at_least ? "\u2265 " : "") + format_bytes(static_cast<double>(value));
         };
-        std::vector<std::string> cells = {kernel.name, format_count(view.counts[index].launches), "n/a"};
+        // What stands in the other columns is of the instrumented launches, as measured: never scaled up.
+        const auto& counts = view.counts[index];
+        std::string launches = format_count(counts.launches);
+        if (counts.instrumented != counts.launches)
+            launches = fmt::format("{} of {}", format_count(counts.instrumented), launches);
+        std::vector<std::string> cells = {kernel.name, launches, "n/a"};
         if (has_traffic) {
             cells.push_back(or_na(m.read_bytes, bytes));
             cells.push_back(or_na(m.written_bytes, bytes));
@@ -199,6 +207,8 @@ void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
             lines.push_back("  " + line);
         if (rows.size() > kMostRows)
             lines.push_back(fmt::format("  ({} more: --summary FILE lists all)", rows.size() - kMostRows));
+        if (const std::string part = coverage_text(view, data); !part.empty())
+            lines.push_back("  " + part);
     }
 }
 
@@ -221,6 +231,13 @@ void add_wrapped(const std::string& text, std::vector<std::string>& lines) {
 }
 
 }  // namespace
+
+std::string coverage_text(const SessionView& view, const host::MapData& data) {
+    const auto coverage = view.coverage_of(data);
+    if (coverage.whole())
+        return {};
+    return fmt::format("counted in {} of {} launches", format_count(coverage.covered), format_count(coverage.launches));
+}
 
 std::string value_text(const host::ValueCell& cell, bool simulated) {
     if (cell.elements.size() == 1)

@@ -12,6 +12,8 @@
 
 namespace egpu::cli {
 
+/// "counted in 12 of 100 launches" where a map's probe did not see all launches of its kernels; else "".
+std::string coverage_text(const host::SessionView& view, const host::MapData& data);
 /// A value as text: a number, or a histogram's total and middle.
 std::string value_text(const host::ValueCell& cell, bool simulated);
 

@@ -80,8 +80,24 @@ std::string spaces_text(const std::string& section) {
     return text;
 }
 
+/// True where a kernel's copy with this probe was never put in place.
+bool waits(const SessionView& view, const host::Probe& probe) {
+    const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
+    const auto& copies = view.catalogue.copies;
+    return std::any_of(view.catalogue.kernels.begin(), view.catalogue.kernels.end(), [&](const host::Kernel& kernel) {
+        if (!kernel.waiting || kernel.copy == 0 || kernel.copy > copies.size())
+            return false;
+        const auto& holds = copies[kernel.copy - 1].probes;
+        return std::find(holds.begin(), holds.end(), index) != holds.end();
+    });
+}
+
 Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
     const std::string name = probe.probe + "/" + probe.program;
+    if (waits(view, probe))
+        return warning("EGPU-A027",
+                       fmt::format("probe {} ran nowhere: its copies waited for a quiet moment until the end", name),
+                       "they are loaded when the context is idle: after cuCtxSynchronize, or in a module load");
     if (view.launches() == 0 && view.unknown_launches != 0 && view.unanswered_images != 0)
         return warning("EGPU-A008",
                        fmt::format("probe {} ran nowhere: the instrumented copies were not ready in time", name),
@@ -129,9 +145,18 @@ void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warni
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
         const auto& kernel = view.catalogue.kernels[i];
         const auto& count = view.counts[i];
-        if (kernel.state != KernelState::instrumented || count.launches <= count.instrumented)
+        // Launches that --sample leaves out are no loss: every figure says how many launches it stands for.
+        const std::uint64_t expected = count.launches - std::min(count.left_out, count.launches);
+        if (kernel.state != KernelState::instrumented || expected <= count.instrumented)
             continue;
-        const std::uint64_t missed = count.launches - count.instrumented;
+        const std::uint64_t missed = expected - count.instrumented;
+        if (view.catalogue.changes != 0) {
+            warnings.push_back(warning(
+                "EGPU-A026", fmt::format("values of {} are of {} of its {} launches: probes were added or "
+                                         "removed while it ran",
+                                         kernel.name, format_count(count.instrumented), format_count(count.launches))));
+            continue;
+        }
         const std::string why = count.captured != 0 ? "recorded into a graph, where this version leaves the original"
                                 : count.copy_reason != 0 ? host::copy_reason_text(count.copy_reason)
                                                          : "before its copy was there, or after the maps' last copy";
@@ -143,6 +168,8 @@ void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warni
 
 /// A probe attached in kernels of which none was launched counted nothing either.
 bool ran(const SessionView& view, const host::Probe& probe) {
+    if (view.catalogue.changes != 0)
+        return view.coverage(probe.probe).covered != 0;
     return probe.state != ProbeState::matched_nothing && view.instrumented_launches() != 0;
 }
 
@@ -151,7 +178,8 @@ bool ran(const SessionView& view, const host::Probe& probe) {
 std::vector<Diagnostic> nowhere_warnings(const SessionView& view, const host::KernelSelection& selection) {
     std::vector<Diagnostic> warnings;
     for (const auto& probe : view.catalogue.probes) {
-        if (probe.state == ProbeState::refused || probe.state == ProbeState::failed || ran(view, probe))
+        if (probe.state == ProbeState::refused || probe.state == ProbeState::failed ||
+            probe.state == ProbeState::detached || ran(view, probe))
             continue;
         warnings.push_back(nowhere(view, probe, selection));
     }

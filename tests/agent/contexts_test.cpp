@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Agent, Contexts,
                          testing::Values(Several{"other-context", 20}, Several{"library-elsewhere", 30},
                                          Several{"two-contexts", 20}, Several{"two-devices", 20},
                                          Several{"library-in-two", 40}, Several{"library-on-two", 40},
-                                         Several{"reset-and-go-on", 30}));
+                                         Several{"contexts-end", 40}, Several{"reset-and-go-on", 30}));
 
 // A map that programs do not only add to is one: it can't be in two memories.
 TEST(Contexts, AMapThatDoesNotAddUpStaysInOne) {

@@ -167,6 +167,7 @@ void FakeHost::send_copy(std::uint32_t request) {
                               kCopyBody;
     egpu_message_copy head{};
     head.kernel_id = kWorkId;
+    head.copy_id = 1;
     head.entries = static_cast<std::uint32_t>(entries.size());
     head.symbol_bytes = static_cast<std::uint32_t>(symbols.size());
     head.name_bytes = 4;

@@ -70,6 +70,49 @@ TEST(Create, ReservedPrivateAndGoneAfterwards) {
     EXPECT_FALSE(std::filesystem::exists(file_of(name)));
 }
 
+TEST(Create, MapsThatComeLaterLieInTheReserve) {
+    SegmentRequest request = bundled_programs();
+    request.reserve_bytes = 256 << 10;
+    Result<OwnedSegment> segment = OwnedSegment::create(request);
+    ASSERT_TRUE(segment);
+    Mapping reader;
+    ASSERT_EQ(reader.open(segment->name(), Writable::no, egpu_segment_build_id()), AccessError::none);
+    const std::vector<MapDescription> wanted = {{"late/hash", 4, 8, 64, 4, false}, {"late/array", 4, 8, 16, 1, true}};
+    ASSERT_TRUE(segment->add_maps(wanted));
+    EXPECT_EQ(segment->view().map_count(), 4u);
+    EXPECT_EQ(reader.view().map_count(), 2u) << "not before the reader asks";
+    reader.refresh();
+    ASSERT_EQ(reader.view().map_count(), 4u);
+    EXPECT_EQ(reader.view().map_name(2), "late/hash");
+    EXPECT_EQ(reader.view().snapshot(2, 1).size(), 64u * 4 * 8);
+    EXPECT_EQ(reader.view().used_slots(3), 16u);
+    const std::uint32_t key = 7;
+    EXPECT_EQ(segment->publish_key(2, std::as_bytes(std::span(&key, 1))), 0u);
+    EXPECT_EQ(std::memcmp(key_of(reader.view(), 2, 0).data(), &key, sizeof(key)), 0);
+
+    const std::uint64_t left = segment->reserve_left();
+    const Status refused = segment->add_maps({{"small", 4, 8, 1, 1, true}, {"large", 4, 1024, 1024, 1, true}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, "EGPU-X013");
+    EXPECT_EQ(segment->reserve_left(), left) << "all or none";
+    EXPECT_EQ(segment->view().map_count(), 4u);
+    EXPECT_EQ(segment->add_maps({{"none", 4, 0, 1, 1, true}}).error().code, "EGPU-X012");
+}
+
+TEST(Create, AReaderTakesInNoMapThatLiesOutside) {
+    SegmentRequest request = bundled_programs();
+    request.reserve_bytes = 64 << 10;
+    Result<OwnedSegment> segment = OwnedSegment::create(request);
+    ASSERT_TRUE(segment);
+    Mapping reader;
+    ASSERT_EQ(reader.open(segment->name(), Writable::yes, egpu_segment_build_id()), AccessError::none);
+    ASSERT_TRUE(segment->add_maps({{"late", 4, 8, 64, 1, false}}));
+    reader.view().map(2).snapshot[1].offset = std::uint64_t{1} << 40;
+    reader.view().header().map_count = 0xffffffff;
+    reader.refresh();
+    EXPECT_EQ(reader.view().map_count(), 2u);
+}
+
 TEST(Create, AFullMapRefusesAndCounts) {
     SegmentRequest request = bundled_programs();
     request.maps[1].capacity = 2;

@@ -43,7 +43,7 @@ private:
 inline std::uint64_t touch_all(const View& view) {
     std::uint64_t sum = view.kernels().size();
     for (const egpu_kernel_counters& kernel : view.kernels())
-        sum += kernel.launches + kernel.reserved[0];
+        sum += kernel.launches + kernel.launches_left_out;
     for (std::uint32_t i = 0; i < view.map_count(); ++i) {
         sum += view.map_name(i).size() + view.used_slots(i);
         for (const auto& piece : {view.keys(i), view.snapshot(i, 0), view.snapshot(i, 1)})

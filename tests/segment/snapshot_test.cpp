@@ -95,6 +95,22 @@ maps::Layout layout_of_bytes(std::uint32_t value_bytes, std::uint32_t capacity, 
     return layout;
 }
 
+TEST(Layout, ShardsHaveLinesOfTheirOwn) {
+    const maps::Layout layout = maps::make_layout(12, 9, true, 4);
+    EXPECT_EQ(layout.shards, 4u);
+    EXPECT_EQ(layout.shard_distance(), 256u) << "9 slots of 16 bytes";
+    EXPECT_EQ(layout.device_bytes(), 4 * 256u);
+    EXPECT_EQ(layout.snapshot_bytes(2), 4 * 2 * 16u) << "a snapshot has no gaps";
+    EXPECT_EQ(maps::make_layout(12, 9, false, 4).device_bytes(), 9 * 16u) << "one shard";
+}
+
+TEST(Layout, ManyShardsWhereMemoryAllows) {
+    EXPECT_EQ(maps::make_layout(16, 4096, true, 128).shards, 128u) << "8 MiB: one an SM";
+    EXPECT_EQ(maps::make_layout(16, 4096, true, 132).shards, 64u) << "else a power of two within 4 MiB";
+    EXPECT_EQ(maps::make_layout(24, 4096, true, 128).shards, 32u);
+    EXPECT_EQ(maps::make_layout(64, 1 << 20, true, 128).shards, 1u);
+}
+
 TEST(Merge, WordsAreSummedOverShards) {
     const maps::Layout layout = layout_of_bytes(16, 2, 3);
     std::vector<std::uint64_t> words(2 * 3 * 2);
@@ -102,8 +118,8 @@ TEST(Merge, WordsAreSummedOverShards) {
     std::uint64_t out[2] = {};
     ASSERT_TRUE(
         maps::merge_slot(std::as_bytes(std::span(words)), layout, 1, {}, std::as_writable_bytes(std::span(out))));
-    EXPECT_EQ(out[0], 7u + 9 + 11);
-    EXPECT_EQ(out[1], 8u + 10 + 12);
+    EXPECT_EQ(out[0], 3u + 7 + 11);
+    EXPECT_EQ(out[1], 4u + 8 + 12);
 }
 
 TEST(Merge, FieldsOfFourBytesWrapAlone) {
@@ -120,7 +136,7 @@ TEST(Merge, FieldsOfFourBytesWrapAlone) {
 
 TEST(Merge, RefusesWhatDoesNotFit) {
     const maps::Layout layout = layout_of_bytes(12, 2, 2);
-    std::vector<std::byte> snapshot(layout.used_bytes(1)), out(12);
+    std::vector<std::byte> snapshot(layout.snapshot_bytes(1)), out(12);
     EXPECT_FALSE(maps::merge_slot(snapshot, layout, 0, {}, out)) << "12 bytes, several shards, no fields";
     const maps::FieldRange good[] = {{0, 8}, {8, 4}};
     EXPECT_TRUE(maps::merge_slot(snapshot, layout, 0, good, out));

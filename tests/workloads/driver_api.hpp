@@ -28,7 +28,8 @@ struct NoDriver : std::runtime_error {
 #define WORKLOAD_DRIVER_FUNCTIONS(F) \
     F(cuInit) \
     F(cuGetErrorName) \
-    F(cuDeviceGet) \
+    F(cuDeviceGet) F(cuDeviceGetCount) \
+    F(cuDevicePrimaryCtxReset_v2) \
     F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease_v2) F(cuCtxSetCurrent) F(cuCtxSynchronize) \
         F(cuModuleLoadData) F(cuModuleUnload) F(cuModuleGetFunction) F(cuModuleGetGlobal_v2) F(cuLibraryLoadData) \
             F(cuLibraryGetKernel) F(cuLibraryUnload) F(cuMemAlloc_v2) F(cuMemFree_v2) F(cuMemcpyHtoD_v2) \

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// threads: eight threads of the host launch at the same time, each in a stream of its own.
+// threads: eight threads of the host launch at the same time, each in a stream of its own. By time, each waits for the
+// context after every launch.
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -16,22 +20,38 @@ namespace {
 constexpr const char* kKernel = "_Z9loop_stepPjj";
 constexpr std::uint64_t kThreadCount = 8;
 
-void run_thread(const Session& session, CUfunction function, DeviceArray<unsigned>& values, const Options& options) {
+using Clock = std::chrono::steady_clock;
+
+/// Ctrl-C ends a run by time as its end would: with the result checked.
+volatile std::sig_atomic_t interrupted = 0;
+void on_interrupt(int) {
+    interrupted = 1;
+}
+
+/// Returns how often it launched.
+std::uint64_t run_thread(const Session& session, CUfunction function, DeviceArray<unsigned>& values,
+                         const Options& options, Clock::time_point end) {
+    const bool by_time = options.seconds > 0;
+    std::uint64_t launches = 0;
     session.enter();
     const Stream stream;
     unsigned n = static_cast<unsigned>(options.elements);
     const std::array<void*, 2> parameters{&values.address(), &n};
-    for (std::uint64_t count = 0; count < options.launches; ++count) {
+    while (by_time ? interrupted == 0 && Clock::now() < end : launches < options.launches) {
         launch(function, blocks_for(options.elements, options.block), static_cast<unsigned>(options.block), parameters,
                stream.get());
+        ++launches;
+        if (by_time)
+            synchronize();
     }
     stream.synchronize();
     for (const unsigned value : values.read()) {
-        if (value != static_cast<unsigned>(options.launches)) {
-            throw Failure("an element was counted " + std::to_string(value) + " times in " +
-                          std::to_string(options.launches) + " launches of a thread");
+        if (value != static_cast<unsigned>(launches)) {
+            throw Failure("an element was counted " + std::to_string(value) + " times in " + std::to_string(launches) +
+                          " launches of a thread");
         }
     }
+    return launches;
 }
 
 std::uint64_t run(const Options& options) {
@@ -44,12 +64,17 @@ std::uint64_t run(const Options& options) {
         array->zero();
     }
     synchronize();
+    const Clock::time_point end =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+    if (options.seconds > 0)
+        std::signal(SIGINT, on_interrupt);
+    std::atomic<std::uint64_t> launches{0};
     std::array<std::exception_ptr, kThreadCount> failures;
     std::vector<std::thread> threads;
     for (std::uint64_t index = 0; index < kThreadCount; ++index) {
         threads.emplace_back([&, index] {
             try {
-                run_thread(session, function, *arrays[index], options);
+                launches += run_thread(session, function, *arrays[index], options, end);
             } catch (...) {
                 failures[index] = std::current_exception();
             }
@@ -63,7 +88,7 @@ std::uint64_t run(const Options& options) {
             std::rethrow_exception(failure);
         }
     }
-    return kThreadCount * options.launches;
+    return launches;
 }
 
 std::vector<ExpectedKernel> expected(const Options& options) {
@@ -77,7 +102,7 @@ std::vector<ExpectedKernel> expected(const Options& options) {
 
 }  // namespace
 
-const Workload kThreads{"threads", "eight threads launch at the same time", {16384, 20, 256, 0}, true, false, 1, run,
+const Workload kThreads{"threads", "eight threads launch at the same time", {16384, 20, 256, 0}, true, true, 1, run,
                         expected};
 
 }  // namespace workload

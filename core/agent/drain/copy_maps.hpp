@@ -6,7 +6,7 @@
 
 namespace egpu::agent {
 
-/// Copies the used prefix of each allocated map, summed over the places that have it, and publishes it. On the drain
+/// Copies the used part of each allocated map, summed over the places that have it, and publishes it. On the drain
 /// thread, which it leaves in one of their contexts.
 /// CUDA_SUCCESS where all maps were copied (also where there is none yet).
 CUresult copy_all_maps();

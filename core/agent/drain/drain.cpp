@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include "agent/commands/commands.hpp"
 #include "agent/drain/copy_maps.hpp"
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/observe.hpp"
@@ -63,13 +64,15 @@ CUresult settle(const Place& place) {
 
 CUresult drain_once() {
     const Lock lock(device_lock);
-    return copy_all_maps();
+    const OwnCalls own;
+    return own.relaxed() ? copy_all_maps() : CUDA_ERROR_NOT_READY;
 }
 
 // Copies what is there, lets the contexts finish what was launched, copies again.
 CUresult drain_finally() {
     const Lock lock(device_lock);
-    CUresult result = copy_all_maps();
+    const OwnCalls own;
+    CUresult result = own.relaxed() ? copy_all_maps() : CUDA_ERROR_NOT_READY;
     for (unsigned int i = 0; i < places_used() && result == CUDA_SUCCESS; ++i)
         if (get(final_place) == nullptr || get(final_place) == &place_at(i))
             result = settle(place_at(i));
@@ -100,7 +103,6 @@ void look_after_host() {
 }
 
 void* drain_thread(void*) {
-    const OwnCalls own;
     std::uint64_t last = 0;
     while (mode() != Mode::silent) {
         egpu_segment_header& header = view().header();
@@ -115,6 +117,7 @@ void* drain_thread(void*) {
         }
         last = now;
         look_after_host();
+        take_commands();
         segment::store_relaxed(header.agent_heartbeat_ns, now);
         if (mode() == Mode::observing && last_one)
             after(drain_finally());

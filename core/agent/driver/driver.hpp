@@ -33,6 +33,8 @@ class OwnCalls {
 public:
     OwnCalls();
     ~OwnCalls();
+    /// False where the driver refused the mode: what may not be called during a capture is better left alone.
+    bool relaxed() const { return exchanged_; }
     OwnCalls(const OwnCalls&) = delete;
     OwnCalls& operator=(const OwnCalls&) = delete;
 

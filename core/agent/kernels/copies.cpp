@@ -62,7 +62,13 @@ std::uint32_t attribute(CUfunction function, CUfunction_attribute which) {
 
 // Local memory over what the context has reserved would make the driver stall the launch and keep gigabytes.
 bool local_memory_fits(const Functions& functions, egpu_message_copy_result* result) {
-    result->local_bytes = attribute(functions.copy, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+    int local = 0;
+    const auto ask = driver().cuFuncGetAttribute;
+    const CUresult asked =
+        ask == nullptr ? CUDA_ERROR_NOT_SUPPORTED : ask(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, functions.copy);
+    if (asked != CUDA_SUCCESS)
+        return failed(result, EGPU_COPY_LOAD_FAILED, asked);
+    result->local_bytes = static_cast<std::uint32_t>(local);
     result->original_local_bytes = attribute(functions.original, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     std::size_t limit = 0;
     if (driver().cuCtxGetLimit == nullptr || driver().cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE) != CUDA_SUCCESS)
@@ -77,15 +83,19 @@ bool take_attributes_over(const Functions& functions, egpu_message_copy_result* 
                                                   CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
                                                   CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED};
     const Driver& real = driver();
+    if (real.cuFuncGetAttribute == nullptr || real.cuFuncSetAttribute == nullptr)
+        return true;
     for (const CUfunction_attribute which : kMirrored) {
         int wanted = 0, present = 0;
-        if (real.cuFuncGetAttribute == nullptr || real.cuFuncSetAttribute == nullptr ||
-            real.cuFuncGetAttribute(&wanted, which, functions.original) != CUDA_SUCCESS ||
-            real.cuFuncGetAttribute(&present, which, functions.copy) != CUDA_SUCCESS || wanted == present)
-            continue;
-        const CUresult set = real.cuFuncSetAttribute(functions.copy, which, wanted);
-        if (set != CUDA_SUCCESS)
-            return failed(result, EGPU_COPY_LOAD_FAILED, set);
+        CUresult done = real.cuFuncGetAttribute(&wanted, which, functions.original);
+        if (done == CUDA_ERROR_INVALID_VALUE || done == CUDA_ERROR_NOT_SUPPORTED)
+            continue;  // a driver that doesn't know it
+        if (done == CUDA_SUCCESS)
+            done = real.cuFuncGetAttribute(&present, which, functions.copy);
+        if (done == CUDA_SUCCESS && wanted != present)
+            done = real.cuFuncSetAttribute(functions.copy, which, wanted);
+        if (done != CUDA_SUCCESS)
+            return failed(result, EGPU_COPY_LOAD_FAILED, done);
     }
     return true;
 }
@@ -123,10 +133,15 @@ bool fit_to_original(const Image& image, Place* place, const ReceivedCopy& recei
     return fill_table(image, place, copy->module, received, result) && take_attributes_over(functions, result);
 }
 
+// Whether the copy was made from this message, or from one like it.
+bool is_of(const Copy& copy, const ReceivedCopy& received) {
+    return copy.counters == &view().copies()[received.head.copy_id - 1] && copy.content == received.content;
+}
+
 // A copy of the same content in this place, made for this kernel when its image was loaded before.
-Copy* earlier_copy(const Place& place, const Kernel& kernel, const ContentHash& content) {
+Copy* earlier_copy(const Place& place, const Kernel& kernel, const ReceivedCopy& received) {
     Copy* copy = copies_of(place);
-    while (copy != nullptr && (copy->kernel != &kernel || !(copy->content == content)))
+    while (copy != nullptr && (copy->kernel != &kernel || !is_of(*copy, received)))
         copy = copy->next;
     return copy;
 }
@@ -139,10 +154,11 @@ Copy* load_one(const Image& image, Kernel* kernel, Place* place, const ReceivedC
         failed(result, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
         return nullptr;
     }
-    Copy* copy = earlier_copy(*place, *kernel, received.content);
+    Copy* copy = earlier_copy(*place, *kernel, received);
     if (copy == nullptr && (copy = new_copy()) != nullptr) {
         copy->kernel = kernel;
         copy->content = received.content;
+        copy->counters = &view().copies()[received.head.copy_id - 1];
         load_module(received, text_of(name), copy, result);
         copy->reason = result->reason;
         copy->result = result->result;
@@ -180,13 +196,17 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
     Kernel* kernel = find_kernel(*image, received.name());
     egpu_message_copy_result result{};
     result.kernel_id = received.head.kernel_id;
-    if (kernel == nullptr || kernel->id != received.head.kernel_id) {
+    result.copy_id = received.head.copy_id;
+    if (kernel == nullptr || kernel->id != received.head.kernel_id || result.copy_id == 0 ||
+        result.copy_id > view().copies().size()) {
         failed(&result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_NOT_FOUND);
     } else {
         const unsigned int index = index_of(*place);
         const Copy* current = current_copy(*kernel, index);
-        if (current != nullptr && current->content == received.content)
-            return;  // came twice: with the image, and late
+        if (kernel->wanted != result.copy_id)
+            return;  // a command came meanwhile
+        if (current != nullptr && is_of(*current, received))
+            return tell_result(image->request, result);  // came twice: with the image, and late or by a command
         Copy* copy = nullptr;
         if (!equip(place))
             failed(&result, EGPU_COPY_LOAD_FAILED, CUDA_ERROR_INVALID_CONTEXT);
@@ -203,6 +223,65 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
         }
     }
     tell_result(image->request, result);
+}
+
+// Copies that will not be loaded: of one kernel, or (kernel null) of all.
+void drop_waiting(Image* image, const Kernel* kernel, egpu_copy_reason reason) {
+    for (ReceivedCopy** link = &image->waiting; *link != nullptr;) {
+        ReceivedCopy* copy = *link;
+        if (kernel != nullptr && copy->head.kernel_id != kernel->id) {
+            link = &copy->next;
+            continue;
+        }
+        *link = copy->next;
+        egpu_message_copy_result result{};
+        result.kernel_id = copy->head.kernel_id;
+        result.copy_id = copy->head.copy_id;
+        result.reason = reason;
+        if (copy->of_command)
+            tell_result(0, result);
+        free_copy(copy);
+    }
+}
+
+// The copy where it was loaded before, in the places that have it: from the next launch on. True where one has.
+bool use_where_loaded(Image* image, Kernel* kernel, const ReceivedCopy& received) {
+    bool any = false;
+    for (unsigned int i = 0; i < places_used(); ++i) {
+        const Place& place = place_at(i);
+        Copy* copy = earlier_copy(place, *kernel, received);
+        egpu_message_copy_result result{};
+        if (copy == nullptr || copy->functions.copy == nullptr || copy->functions.original == nullptr ||
+            driver().cuCtxSetCurrent(place.context) != CUDA_SUCCESS || !take_attributes_over(copy->functions, &result))
+            continue;
+        replace_copy(kernel, i, copy);
+        any = true;
+    }
+    // Where it is missing the one before must not go on: it is asked for at that place's next quiet moment.
+    for (unsigned int i = 0; any && i < places_used(); ++i) {
+        const Copy* copy = current_copy(*kernel, i);
+        if (copy == nullptr || is_of(*copy, received))
+            continue;
+        replace_copy(kernel, i, nullptr);
+        __atomic_fetch_and(&image->loaded_places, ~(1u << i), __ATOMIC_RELEASE);
+        copies_came();
+    }
+    return any;
+}
+
+// The application's context is current again afterwards.
+template <typename Call>
+CUresult with_current(CUcontext context, const Call& call) {
+    const Driver& real = driver();
+    CUcontext current = nullptr, popped = nullptr;
+    if (real.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
+        return call();
+    const CUresult pushed = real.cuCtxPushCurrent_v2(context);
+    if (pushed != CUDA_SUCCESS)
+        return pushed;
+    const CUresult result = call();
+    real.cuCtxPopCurrent_v2(&popped);
+    return result;
 }
 
 // A library comes to a further place: its copies were loaded into the one before and are not kept here.
@@ -246,6 +325,42 @@ void load_waiting_copies(Place* place) {
         load_copies(image, place);
 }
 
+void use_copy(Image* image, Kernel* kernel, ReceivedCopy* received) {
+    if (received->head.copy_id == 0 || received->head.copy_id > view().copies().size())
+        return free_copy(received);
+    drop_waiting(image, kernel, EGPU_COPY_SUPERSEDED);
+    kernel->wanted = received->head.copy_id;
+    if (use_where_loaded(image, kernel, *received)) {
+        egpu_message_copy_result result{};
+        result.kernel_id = kernel->id;
+        result.copy_id = received->head.copy_id;
+        record(kernel->counters, result);
+        free_copy(received);
+        return tell_result(0, result);
+    }
+    received->of_command = true;
+    segment::add_relaxed(view().header().copies_waiting, std::uint32_t{1});
+    const Lock inventory(inventory_lock());
+    ReceivedCopy** end = &image->waiting;
+    while (*end != nullptr)
+        end = &(*end)->next;
+    *end = received;
+    __atomic_add_fetch(&image->copy_count, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&image->loaded_places, 0u, __ATOMIC_RELEASE);
+    copies_came();
+}
+
+void use_original(Image* image, Kernel* kernel) {
+    kernel->wanted = 0;
+    for (unsigned int place = 0; place < kMostPlaces; ++place)
+        replace_copy(kernel, place, nullptr);
+    drop_waiting(image, kernel, EGPU_COPY_SUPERSEDED);
+}
+
+void forget_waiting(Image* image) {
+    drop_waiting(image, nullptr, EGPU_COPY_NO_KERNEL);
+}
+
 void retire_copy(Kernel* kernel, unsigned int place, egpu_copy_reason reason, CUresult result) {
     replace_copy(kernel, place, nullptr);
     egpu_message_copy_result record_of{};
@@ -275,13 +390,10 @@ void mirror_on_copies(const void* handle, CUdevice device, CUresult (*call)(CUfu
     for (unsigned int i = 0; i < places_used(); ++i) {
         const Place& place = place_at(i);
         Copy* copy = current_copy(*known.kernel, i);
-        if (copy == nullptr || (device >= 0 && place.device != device) || (only != nullptr && only != &place) ||
-            real.cuCtxPushCurrent_v2(place.context) != CUDA_SUCCESS)
+        if (copy == nullptr || (device >= 0 && place.device != device) || (only != nullptr && only != &place))
             continue;
-        const CUresult result = call(copy->functions.copy, what);
+        const CUresult result = with_current(place.context, [&] { return call(copy->functions.copy, what); });
         forget_configurations(&copy->functions);
-        CUcontext popped = nullptr;
-        real.cuCtxPopCurrent_v2(&popped);
         if (result != CUDA_SUCCESS)
             retire_copy(known.kernel, i, EGPU_COPY_LOAD_FAILED, result);
     }

@@ -26,6 +26,15 @@ inline bool lacks_copies(const Image& image, unsigned int index) {
            ((__atomic_load_n(&image.loaded_places, __ATOMIC_ACQUIRE) >> index) & 1) == 0;
 }
 
+/// From now on `kernel` runs `received` (taken over): at once where it was loaded before, else it waits for a moment to
+/// be loaded and what runs now goes on. Tells the egpu process. On the drain thread, inside OwnCalls, under the load
+/// lock.
+void use_copy(Image* image, Kernel* kernel, ReceivedCopy* received);
+/// From now on it runs its original. Under the load lock.
+void use_original(Image* image, Kernel* kernel);
+/// Before an image goes: its copies that wait will not be loaded.
+void forget_waiting(Image* image);
+
 /// The copy is never launched again; the reason is recorded.
 void retire_copy(Kernel* kernel, unsigned int place, egpu_copy_reason reason, CUresult result);
 

@@ -35,7 +35,7 @@ CUdeviceptr global_of(const Image& image, const char* name) {
 }
 
 bool map_word(Place* place, const egpu_table_entry& entry, std::uint64_t* word, egpu_message_copy_result* result) {
-    if (entry.map >= view().map_count() || entry.offset >= view().geometry(entry.map).device_bytes())
+    if (entry.map >= view().map_count() || entry.offset >= view().geometry(entry.map).layout().device_bytes())
         return failed(result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_INVALID_VALUE);
     if (!may_have(*place, entry.map))
         return failed(result, EGPU_COPY_ONE_PLACE, CUDA_SUCCESS);

@@ -131,6 +131,17 @@ bool sizes_fit(const egpu_message_copy& head, std::uint64_t body_bytes) {
     return body_bytes >= before + head.image_bytes;
 }
 
+// With room for a body of that size, and the NUL behind it. Null where memory is short.
+ReceivedCopy* new_copy(const egpu_message_copy& head, std::uint64_t body_bytes) {
+    void* place = std::malloc(sizeof(ReceivedCopy));
+    if (place == nullptr)
+        return nullptr;
+    auto* copy = new (place) ReceivedCopy;
+    copy->head = head;
+    copy->body = Buffer(body_bytes + 1);
+    return copy;
+}
+
 bool receive_copy(Answer* answer) {
     egpu_message_copy head{};
     const std::uint64_t bytes = receiver().body_left();
@@ -141,22 +152,21 @@ bool receive_copy(Answer* answer) {
     const std::uint64_t rest = bytes - sizeof(head);
     if (!sizes_fit(head, rest))
         return nonsense();
-    void* place = std::malloc(sizeof(ReceivedCopy));
-    if (place == nullptr)
+    ReceivedCopy* copy = new_copy(head, rest);
+    if (copy == nullptr)
         return true;  // skipped by the next receive; the original runs
-    auto* copy = new (place) ReceivedCopy;
-    copy->head = head;
-    copy->body = Buffer(rest + 1);
+    if (copy->body.size() != 0) {
+        copy->body.data()[rest] = std::byte{0};
+        if (!usable(receiver().read(copy->body.bytes().first(rest), patience(kStall)))) {
+            free_copies_of(&copy);  // half of it is none
+            return false;
+        }
+    }
+    copy->content = content_hash(copy->body.bytes());
     ReceivedCopy** end = &answer->copies;
     while (*end != nullptr)
         end = &(*end)->next;
     *end = copy;
-    if (copy->body.size() == 0)
-        return true;
-    copy->body.data()[rest] = std::byte{0};
-    if (!usable(receiver().read(copy->body.bytes().first(rest), patience(kStall))))
-        return false;
-    copy->content = content_hash(copy->body.bytes());
     return true;
 }
 
@@ -271,9 +281,30 @@ void free_copies_of(ReceivedCopy** copies) {
     while (*copies != nullptr) {
         ReceivedCopy* copy = *copies;
         *copies = copy->next;
-        copy->~ReceivedCopy();
-        std::free(copy);
+        free_copy(copy);
     }
+}
+
+void free_copy(ReceivedCopy* copy) {
+    if (copy->of_command)
+        segment::add_relaxed(view().header().copies_waiting, ~std::uint32_t{0});
+    copy->~ReceivedCopy();
+    std::free(copy);
+}
+
+ReceivedCopy* copy_from(std::span<const std::byte> body) {
+    egpu_message_copy head{};
+    if (body.size() < sizeof(head))
+        return nullptr;
+    std::memcpy(&head, body.data(), sizeof(head));
+    const std::span<const std::byte> rest = body.subspan(sizeof(head));
+    ReceivedCopy* copy = sizes_fit(head, rest.size()) ? new_copy(head, rest.size()) : nullptr;
+    if (copy != nullptr && copy->body.size() != 0) {
+        std::memcpy(copy->body.data(), rest.data(), rest.size());
+        copy->body.data()[rest.size()] = std::byte{0};
+        copy->content = content_hash(copy->body.bytes());
+    }
+    return copy;
 }
 
 bool next_late_answer(Answer* answer) {
@@ -331,6 +362,7 @@ bool next_kernel(const Answer& answer, std::size_t* position, NamedKernel* kerne
 }
 
 void tell_result(std::uint32_t request, const egpu_message_copy_result& result) {
+    open_channel();
     const std::span<const std::byte> parts[] = {segment::bytes_of(result)};
     usable(sender().send(EGPU_MESSAGE_COPY_RESULT, request, parts, patience(kStall)));
 }

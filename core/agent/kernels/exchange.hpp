@@ -32,8 +32,9 @@ struct LoadedImage {
 /// A COPY message: its parts were checked to lie inside the body.
 struct ReceivedCopy {
     egpu_message_copy head{};
-    Buffer body;          ///< whole body; ends with a NUL that was not sent, behind the image
-    ContentHash content;  ///< of all that was received
+    bool of_command = false;  ///< counted among the segment's copies_waiting until it is freed
+    Buffer body;              ///< whole body; ends with a NUL that was not sent, behind the image
+    ContentHash content;      ///< of all that was received
     ReceivedCopy* next = nullptr;
 
     std::span<const std::byte> entries() const;
@@ -49,6 +50,10 @@ struct Answer {
     ReceivedCopy* copies = nullptr;  ///< in the order they came; owned by whoever takes the answer
 };
 void free_copies_of(ReceivedCopy** copies);
+/// Frees one that is in no list.
+void free_copy(ReceivedCopy* copy);
+/// A COPY message that came whole; null where its sizes make no sense or memory is short.
+ReceivedCopy* copy_from(std::span<const std::byte> body);
 
 /// Sends the image (its bytes once a hash) and waits for the answer, at most the session's wait_ms and only while the
 /// egpu process lives. False where no kernel list came; the reason is counted in the segment.
@@ -67,7 +72,7 @@ struct NamedKernel {
 };
 bool next_kernel(const Answer& answer, std::size_t* position, NamedKernel* kernel);
 
-/// Tells what became of a copy.
+/// Tells what became of a copy; `request` 0: of one that a command brought.
 void tell_result(std::uint32_t request, const egpu_message_copy_result& result);
 
 /// Tells which device there is (also in the segment's header), once. Before the first image.

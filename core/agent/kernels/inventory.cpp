@@ -55,12 +55,30 @@ void fill_kernels(Image* image, const Answer& answer) {
               [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
 }
 
+// What an answer brings is what its kernels are to run. `all`: the others run their originals; of an image that was
+// here before, what they ran then may be the copy of a probe that was removed since.
+void settle_wanted(Image* image, bool all) {
+    for (std::uint32_t i = 0; i < image->kernel_count; ++i) {
+        Kernel& kernel = image->kernels[i];
+        std::uint32_t wanted = 0;
+        for (const ReceivedCopy* copy = image->waiting; copy != nullptr; copy = copy->next)
+            if (copy->head.kernel_id == kernel.id)
+                wanted = copy->head.copy_id;
+        if ((wanted == kernel.wanted && wanted != 0) || (wanted == 0 && !all))
+            continue;
+        kernel.wanted = wanted;
+        for (unsigned int place = 0; place < kMostPlaces; ++place)
+            replace_copy(&kernel, place, nullptr);
+    }
+}
+
 void attach_copies(Image* image, Answer* answer) {
     ReceivedCopy** end = &image->waiting;
     while (*end != nullptr)
         end = &(*end)->next;
     *end = answer->copies;
     answer->copies = nullptr;
+    settle_wanted(image, false);
     std::uint32_t count = 0;
     for (const ReceivedCopy* copy = image->waiting; copy != nullptr; copy = copy->next)
         ++count;
@@ -83,16 +101,20 @@ bool same_kernels(const Image& image, const Answer& answer) {
 }
 
 // Of several the one whose copies lie in this place already.
-Image* take_dropped(const Image& owner, const LoadedImage& loaded, const Answer& answer) {
+Image* take_dropped(const Image& owner, const LoadedImage& loaded, const Answer& answer, bool answered) {
     Image** best = nullptr;
+    int best_score = 0;
     for (Image** link = &dropped_images; *link != nullptr; link = &(*link)->next) {
         const Image& image = **link;
-        const bool fits = image.kernel_count == 0 ? answer.kernel_count == 0
-                                                  : image.identity.hash == loaded.identity.hash &&
-                                                        (image.library != nullptr) == (owner.library != nullptr) &&
-                                                        same_kernels(image, answer);
-        if (fits && (best == nullptr || (image.place == owner.place && (*best)->place != owner.place)))
+        const bool empty = image.kernel_count == 0 && answer.kernel_count == 0;
+        const bool same = image.identity.hash == loaded.identity.hash &&
+                          (image.library != nullptr) == (owner.library != nullptr) &&
+                          (!answered || same_kernels(image, answer));
+        const int score = same ? 2 + (image.place == owner.place ? 1 : 0) : empty ? 1 : 0;
+        if (score > best_score) {
             best = link;
+            best_score = score;
+        }
     }
     if (best == nullptr)
         return nullptr;
@@ -170,7 +192,7 @@ Image* first_image() {
 }
 
 Image* add_image(const Image& owner, const LoadedImage& loaded, Answer&& answer, bool answered) {
-    Image* image = take_dropped(owner, loaded, answer);
+    Image* image = take_dropped(owner, loaded, answer, answered);
     if (image == nullptr) {
         image = make<Image>();
         if (image == nullptr)
@@ -184,12 +206,13 @@ Image* add_image(const Image& owner, const LoadedImage& loaded, Answer&& answer,
     image->library = owner.library;
     image->place = owner.place;
     image->identity = loaded.identity;
-    image->answered = answered;
+    image->answered = answered || image->kernel_count != 0;  // as it was when it was here before
     image->request = answer.request;
     __atomic_store_n(&image->copy_count, 0u, __ATOMIC_RELAXED);
     __atomic_store_n(&image->loaded_places, 0u, __ATOMIC_RELAXED);
     settle_home(image);
     attach_copies(image, &answer);
+    settle_wanted(image, true);
     image->next = images;
     images = image;
     return image;

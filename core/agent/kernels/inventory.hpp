@@ -24,6 +24,7 @@ struct Copy {
     Functions functions;  ///< the copy and its original, with what is known of their residency
     CUmodule module = nullptr;
     Kernel* kernel = nullptr;
+    egpu_copy_counters* counters = nullptr;
     ContentHash content;       ///< of the COPY message
     std::uint32_t reason = 0;  ///< egpu_copy_reason and CUresult where the module could not be loaded: not tried again
     std::int32_t result = 0;
@@ -37,6 +38,7 @@ struct alignas(16) Kernel {
     std::string_view name;
     Image* image = nullptr;
     egpu_kernel_counters* counters = nullptr;
+    std::uint32_t wanted = 0;        ///< id of the copy that is to run; 0: the original. Under the load lock
     Copy* copies[kMostPlaces] = {};  ///< atomic; the current copy of each place; null: launch the original
 };
 

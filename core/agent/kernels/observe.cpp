@@ -54,6 +54,8 @@ void tell_some_device() {
 void exchange(const Image& owner, const LoadedImage& loaded, Place* place) {
     const Loading load;
     const OwnCalls own;
+    if (!own.relaxed())
+        return;
     const Lock lock(load_lock());
     tell_some_device();
     Answer answer;
@@ -167,15 +169,19 @@ void module_unloading(CUmodule module) {
     const Lock lock(load_lock());
     const Lock inventory(inventory_lock());
     Image* image = find_image(module);
-    if (image != nullptr && image->library == nullptr)
+    if (image != nullptr && image->library == nullptr) {
+        forget_waiting(image);
         drop_image(image);
+    }
 }
 
 void library_unloading(CUlibrary library) {
     const Lock lock(load_lock());
     const Lock inventory(inventory_lock());
-    if (Image* image = find_image(library); image != nullptr)
+    if (Image* image = find_image(library); image != nullptr) {
+        forget_waiting(image);
         drop_image(image);
+    }
 }
 
 void function_found(CUfunction function, CUmodule module, const char* name) {
@@ -239,6 +245,8 @@ void quiet_moment(Place* place) {
         return;
     const Loading load;
     const OwnCalls own;
+    if (!own.relaxed())
+        return;
     const Lock lock(load_lock());
     settle_late_answers();
     load_waiting_copies(place);
@@ -251,9 +259,10 @@ bool load_before_launch(Place* place) {
         return false;
     const Loading load;
     const OwnCalls own;
-    load_waiting_copies(place);
+    if (own.relaxed())
+        load_waiting_copies(place);
     load_lock().unlock();
-    return true;
+    return own.relaxed();
 }
 
 void take_in_late_answers() {

@@ -74,8 +74,8 @@ bool ask_driver(const Functions& functions, const BlockShape& shape) {
 
 bool compare_residency(Functions* functions) {
     // Static shared memory takes from both alike, or the copy has more and is refused.
-    if (attribute(functions->copy, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) >
-        attribute(functions->original, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES))
+    const int shared = attribute(functions->copy, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    if (shared < 0 || shared > attribute(functions->original, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES))
         return false;
     if (functions->registers != 0 && functions->registers <= functions->original_registers) {
         functions->resident_warps = ~0u;

@@ -29,12 +29,12 @@ constinit Contents contents[EGPU_SEGMENT_MAX_MAPS];
 
 bool make_room(std::uint32_t map, Part* part) {
     if (part->bytes == nullptr)
-        part->bytes = static_cast<std::byte*>(std::calloc(1, view().geometry(map).device_bytes()));
+        part->bytes = static_cast<std::byte*>(std::calloc(1, view().geometry(map).snapshot_bytes()));
     return part->bytes != nullptr;
 }
 
 std::span<std::byte> used(std::uint32_t map, const Part& part) {
-    return {part.bytes, view().geometry(map).used_bytes(part.slots)};
+    return {part.bytes, view().geometry(map).layout().snapshot_bytes(part.slots)};
 }
 
 template <typename Number>
@@ -48,7 +48,7 @@ void add_numbers(const std::byte* from, std::byte* to, std::size_t count) {
     }
 }
 
-void add_values(const segment::MapGeometry& map, std::span<const std::byte> from, std::byte* to) {
+void add_shard(const segment::MapGeometry& map, std::span<const std::byte> from, std::byte* to) {
     if (map.narrow_words == 0)
         return add_numbers<std::uint64_t>(from.data(), to, from.size() / 8);
     const std::size_t words = map.stride / 8;
@@ -58,6 +58,26 @@ void add_values(const segment::MapGeometry& map, std::span<const std::byte> from
             const auto add = narrow ? add_numbers<std::uint32_t> : add_numbers<std::uint64_t>;
             add(from.data() + at + word * 8, to + at + word * 8, narrow ? 2 : 1);
         }
+}
+
+// `to` has at least as many slots as `from`.
+void add_values(const segment::MapGeometry& map, std::span<const std::byte> from, std::span<std::byte> to) {
+    const std::size_t width = from.size() / map.shards, width_there = to.size() / map.shards;
+    for (std::uint32_t shard = 0; shard < map.shards; ++shard)
+        add_shard(map, from.subspan(width * shard, width), to.data() + width_there * shard);
+}
+
+// Makes it a part of `slots` slots: the shards move apart, those of new slots hold zeroes.
+void widen(std::uint32_t map, Part* part, std::uint32_t slots) {
+    const segment::MapGeometry& geometry = view().geometry(map);
+    const std::size_t before = std::size_t{geometry.stride} * part->slots, after = std::size_t{geometry.stride} * slots;
+    if (after <= before)
+        return;
+    for (std::uint32_t shard = geometry.shards; shard-- > 0;) {
+        std::memmove(part->bytes + after * shard, part->bytes + before * shard, before);
+        std::memset(part->bytes + after * shard + before, 0, after - before);
+    }
+    part->slots = slots;
 }
 
 // The published snapshot becomes what is kept.
@@ -80,8 +100,8 @@ bool keep(std::uint32_t map, unsigned int place) {
     if (content.holders == bit) {
         keep_snapshot(map);  // what had ended before is in it
     } else if (last.bytes != nullptr) {
-        add_values(view().geometry(map), used(map, last), content.ended.bytes);
-        content.ended.slots = std::max(content.ended.slots, last.slots);
+        widen(map, &content.ended, last.slots);
+        add_values(view().geometry(map), used(map, last), used(map, content.ended));
     }
     content.holders &= ~bit;
     std::free(last.bytes);
@@ -117,11 +137,11 @@ bool has_parts(std::uint32_t map) {
 void begin_sum(std::uint32_t map, std::span<std::byte> to) {
     std::memset(to.data(), 0, to.size());
     if (has_parts(map))
-        add_values(view().geometry(map), used(map, contents[map].ended), to.data());
+        add_values(view().geometry(map), used(map, contents[map].ended), to);
 }
 
 void add_part(std::uint32_t map, std::span<const std::byte> part, std::span<std::byte> to) {
-    add_values(view().geometry(map), part, to.data());
+    add_values(view().geometry(map), part, to);
 }
 
 std::span<std::byte> last_part(std::uint32_t map, const Place& place, std::uint32_t slots) {

@@ -16,7 +16,7 @@ std::uint64_t allocated_on(CUdevice device) {
     for (unsigned int i = 0; i < places_used(); ++i)
         for (std::uint32_t map = 0; map < view().map_count(); ++map)
             if (place_at(i).device == device && allocated_map(place_at(i), map) != 0)
-                bytes += view().geometry(map).device_bytes();
+                bytes += view().geometry(map).layout().device_bytes();
     return bytes;
 }
 
@@ -26,12 +26,23 @@ void book_memory() {
     for (unsigned int i = 0; i < places_used(); ++i)
         for (std::uint32_t map = 0; map < view().map_count(); ++map)
             if (allocated_map(place_at(i), map) != 0)
-                bytes += view().geometry(map).device_bytes();
+                bytes += view().geometry(map).layout().device_bytes();
     segment::store_relaxed(view().header().gpu_memory_kib, static_cast<std::uint32_t>(bytes >> 10));
 }
 
+// The used parts of all shards, as a snapshot has them, to where the shards are.
+CUresult fill(CUdeviceptr address, const maps::Layout& layout, std::span<const std::byte> content, CUstream stream) {
+    const std::size_t width = content.size() / layout.shards;
+    CUresult result = CUDA_SUCCESS;
+    for (std::uint32_t shard = 0; shard < layout.shards && result == CUDA_SUCCESS; ++shard)
+        result = driver().cuMemcpyHtoDAsync_v2(address + layout.shard_distance() * shard,
+                                               content.data() + width * shard, width, stream);
+    return result;
+}
+
 CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byte> content) {
-    const std::uint64_t bytes = view().geometry(index).device_bytes();
+    const maps::Layout layout = view().geometry(index).layout();
+    const std::uint64_t bytes = layout.device_bytes();
     const std::uint64_t limit = segment::load_relaxed(view().header().gpu_memory_limit);
     if ((place.refused >> index & 1) != 0 || bytes > limit || allocated_on(place.device) > limit - bytes ||
         content.size() > bytes)
@@ -43,7 +54,7 @@ CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byt
     // On our own stream and waited for: a launch on a non-blocking stream must not overtake it.
     CUresult result = real.cuMemsetD8Async(address, 0, bytes, place.stream);
     if (result == CUDA_SUCCESS && !content.empty())
-        result = real.cuMemcpyHtoDAsync_v2(address, content.data(), content.size(), place.stream);
+        result = fill(address, layout, content, place.stream);
     if (result == CUDA_SUCCESS)
         result = real.cuStreamSynchronize(place.stream);
     if (result == CUDA_SUCCESS)
@@ -56,10 +67,10 @@ CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byt
 }  // namespace
 
 std::uint64_t largest_map() {
-    std::uint64_t largest = 0;
+    std::uint64_t largest = view().reserve().size() / 2;  // of a map that is added later: it lies there twice
     for (std::uint32_t i = 0; i < view().map_count(); ++i)
-        if (view().geometry(i).device_bytes() > largest)
-            largest = view().geometry(i).device_bytes();
+        if (view().geometry(i).snapshot_bytes() > largest)
+            largest = view().geometry(i).snapshot_bytes();
     return largest;
 }
 

@@ -10,7 +10,7 @@
 
 namespace egpu::agent {
 
-/// Bytes of the session's largest map.
+/// Bytes of the largest snapshot that a map of the session can have.
 std::uint64_t largest_map();
 
 /// Device address of map `index` in `place`, whose context is current; allocated at its first use and filled with what

@@ -97,6 +97,15 @@ Place* current_place() {
     return register_place(current, -1, false);
 }
 
+Place* place_of(CUstream stream) {
+    constexpr std::uintptr_t kLastDefaultStream = 2;  // CU_STREAM_PER_THREAD
+    const auto ask = driver().cuStreamGetCtx;
+    if (!several_places() || reinterpret_cast<std::uintptr_t>(stream) <= kLastDefaultStream || ask == nullptr)
+        return current_place();
+    CUcontext context = nullptr;
+    return ask(stream, &context) == CUDA_SUCCESS ? register_place(context, -1, false) : nullptr;
+}
+
 bool equip(Place* place) {
     if (is_equipped(*place))
         return true;

@@ -40,6 +40,8 @@ bool several_places();
 Place* register_place(CUcontext context, CUdevice device, bool primary);
 /// That of the current context; null without one.
 Place* current_place();
+/// Where work on this stream runs: a stream's own context; without a stream, the current one.
+Place* place_of(CUstream stream);
 
 /// Makes the place ready for copies: its context is current, inside OwnCalls, under the load lock. False where the
 /// driver refuses.

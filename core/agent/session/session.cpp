@@ -97,6 +97,10 @@ const segment::View& view() {
     return mapping().view();
 }
 
+void refresh_view() {
+    mapping().refresh();
+}
+
 void run_originals() {
     int expected = static_cast<int>(Mode::observing);
     __atomic_compare_exchange_n(&current_mode, &expected, static_cast<int>(Mode::originals), false, __ATOMIC_ACQ_REL,

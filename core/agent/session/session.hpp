@@ -26,6 +26,8 @@ bool start_session();
 
 /// The segment; only while counting(). It is never unmapped.
 const segment::View& view();
+/// Takes in maps that were added to the segment. One thread at a time.
+void refresh_view();
 
 /// Stops swapping, for good; launches go on being counted.
 void run_originals();

@@ -25,17 +25,11 @@ bool is_capturing(const LaunchShape& shape) {
     return ask != nullptr && (ask(shape.stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-// A kernel of a library runs in its stream's context; without a stream, in the current one (cuda.h, cuLaunchKernel).
-Place* place_of(const LaunchShape& shape) {
-    const Driver& real = driver();
-    CUcontext context = nullptr;
-    const bool named = reinterpret_cast<std::uintptr_t>(shape.stream) > idle::kPerThread;
-    const bool ask_stream = named && several_places() && real.cuStreamGetCtx != nullptr;
-    const CUresult result = ask_stream ? real.cuStreamGetCtx(shape.stream, &context) : real.cuCtxGetCurrent(&context);
-    if (result != CUDA_SUCCESS)
-        return nullptr;
-    Place* place = find_place(context);
-    return place != nullptr ? place : register_place(context, -1, false);
+// Of the launches of a kernel that could run its copy, the first and then every N-th do. Two threads that launch at
+// once take different turns.
+bool has_its_turn(egpu_kernel_counters* counters) {
+    const std::uint32_t one_in = load_relaxed(view().header().sample_launches);
+    return one_in <= 1 || add_relaxed(counters->sample_turns, std::uint32_t{1}) % one_in == 0;
 }
 
 bool fails_without_harm(CUresult result) {
@@ -57,13 +51,17 @@ bool fails_without_harm(CUresult result) {
     }
 }
 
-void count(egpu_kernel_counters* counters, bool instrumented) {
+void count(egpu_kernel_counters* counters, const Choice& choice) {
     const std::uint64_t now = segment::monotonic_ns();
     if (add_relaxed(counters->launches, std::uint64_t{1}) == 0)
         store_relaxed(counters->first_launch_ns, now);
     store_relaxed(counters->last_launch_ns, now);
-    if (instrumented)
-        add_relaxed(counters->launches_instrumented, std::uint64_t{1});
+    if (choice.left_out)
+        add_relaxed(counters->launches_left_out, std::uint64_t{1});
+    if (!choice.is_copy)
+        return;
+    add_relaxed(counters->launches_instrumented, std::uint64_t{1});
+    add_relaxed(choice.counters->launches, std::uint64_t{1});
 }
 
 }  // namespace
@@ -100,7 +98,7 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
     Kernel* kernel = handle.kernel;
     Place* place = nullptr;
     if (kernel == nullptr || handle.context_free)
-        place = place_of(shape);
+        place = place_of(shape.stream);  // as cuda.h says of a kernel of a library
     else if (kernel->home != kNoPlace)
         place = &place_at(kernel->home);
     Copy* copy = kernel != nullptr ? copy_in(*kernel, place) : nullptr;
@@ -117,18 +115,26 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
         say_reason(*kernel, EGPU_COPY_FEWER_BLOCKS);
         return original;
     }
+    if (!has_its_turn(kernel->counters)) {
+        original.left_out = true;
+        return original;
+    }
     if (is_capturing(shape)) {
         original.captured = true;
         return original;
     }
-    return {copy->functions.copy, kernel, true, false, index_of(*place)};
+    return {.function = copy->functions.copy,
+            .kernel = kernel,
+            .is_copy = true,
+            .place = index_of(*place),
+            .counters = copy->counters};
 }
 
 bool book(const Choice& choice, CUresult result) {
     if (choice.kernel == nullptr)
         return false;
     if (result == CUDA_SUCCESS) {
-        count(choice.kernel->counters, choice.is_copy);
+        count(choice.kernel->counters, choice);
         if (choice.captured) {
             add_relaxed(choice.kernel->counters->launches_captured, std::uint64_t{1});
             add_relaxed(view().header().launches_captured, std::uint64_t{1});

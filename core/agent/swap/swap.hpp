@@ -7,6 +7,7 @@
 #include "agent/kernels/inventory.hpp"
 #include "agent/maps/idle.hpp"
 #include "gpu/device/driver.h"
+#include "segment/layout/layout.h"
 
 namespace egpu::agent {
 
@@ -23,7 +24,9 @@ struct Choice {
     Kernel* kernel = nullptr;  ///< null: not one of ours
     bool is_copy = false;
     bool captured = false;
-    unsigned int place = kNoPlace;  ///< of the copy
+    unsigned int place = kNoPlace;           ///< of the copy
+    egpu_copy_counters* counters = nullptr;  ///< of the copy
+    bool left_out = false;                   ///< its copy was not to run: another launch's turn
 };
 
 Choice choose(CUfunction asked, const LaunchShape& shape);

@@ -24,8 +24,8 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
 constexpr std::array kKernelStates = {"instrumented", "not_matched", "no_ptx", "refused", "failed"};
 constexpr std::array kKernelWords = {"instrumented", "not matched", "no PTX", "refused", "failed"};
 constexpr std::array kProofs = {"unknown", "proved", "differs"};
-constexpr std::array kProbeStates = {"attached", "matched_nothing", "refused", "failed"};
-constexpr std::array kProbeWords = {"attached", "matched nothing", "refused", "failed"};
+constexpr std::array kProbeStates = {"attached", "matched_nothing", "refused", "failed", "detached"};
+constexpr std::array kProbeWords = {"attached", "matched nothing", "refused", "failed", "detached"};
 
 json shape_to_json(const ebpf::TypeShape& shape) {
     json fields = json::array();
@@ -97,6 +97,8 @@ json kernel_to_json(const Kernel& kernel) {
             {"source", kernel.source},
             {"sites", kernel.sites},
             {"accumulators", kernel.accumulators},
+            {"copy", kernel.copy},
+            {"waiting", kernel.waiting},
             {"registers", figures_to_json(kernel.registers)},
             {"spill_bytes", figures_to_json(kernel.spill_bytes)},
             {"local_bytes", figures_to_json(kernel.local_bytes)},
@@ -122,6 +124,8 @@ Kernel kernel_from_json(const json& value) {
     kernel.source = value.at("source");
     kernel.sites = value.at("sites");
     kernel.accumulators = value.at("accumulators");
+    kernel.copy = value.at("copy");
+    kernel.waiting = value.at("waiting");
     kernel.registers = figures_from_json(value.at("registers"));
     kernel.spill_bytes = figures_from_json(value.at("spill_bytes"));
     kernel.local_bytes = figures_from_json(value.at("local_bytes"));
@@ -193,7 +197,8 @@ Figures Kernel::resident_warps() const {
 }
 
 std::string to_json(const Catalogue& catalogue) {
-    json kernels = json::array(), probes = json::array(), sites = json::array(), maps = json::array();
+    json kernels = json::array(), probes = json::array(), sites = json::array(), maps = json::array(),
+         copies = json::array();
     for (const auto& kernel : catalogue.kernels)
         kernels.push_back(kernel_to_json(kernel));
     for (const auto& probe : catalogue.probes)
@@ -204,9 +209,13 @@ std::string to_json(const Catalogue& catalogue) {
                           {"reason", probe.reason},
                           {"sites", probe.sites},
                           {"kernels", probe.kernels},
-                          {"notes", probe.notes}});
+                          {"notes", probe.notes},
+                          {"attached_unix_ms", probe.attached_unix_ms},
+                          {"detached_unix_ms", probe.detached_unix_ms}});
     for (const auto& site : catalogue.sites)
         sites.push_back({site.id, site.kernel_id, site.file, site.line, site.opcode, site.function});
+    for (const auto& copy : catalogue.copies)
+        copies.push_back({copy.kernel_id, copy.probes});
     for (const auto& map : catalogue.maps)
         maps.push_back(map_to_json(map));
     const json whole = {{"session", catalogue.session},
@@ -217,7 +226,10 @@ std::string to_json(const Catalogue& catalogue) {
                         {"kernels", kernels},
                         {"probes", probes},
                         {"sites", sites},
+                        {"copies", copies},
                         {"maps", maps},
+                        {"sample_launches", catalogue.sample_launches},
+                        {"changes", catalogue.changes},
                         {"diagnostics", catalogue.diagnostics}};
     // Names come from other people's binaries: bytes that aren't UTF-8 are replaced, never thrown on.
     return whole.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -245,10 +257,16 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
             probe.sites = entry.at("sites");
             probe.kernels = entry.at("kernels");
             probe.notes = entry.at("notes").get<std::vector<std::string>>();
+            probe.attached_unix_ms = entry.at("attached_unix_ms");
+            probe.detached_unix_ms = entry.at("detached_unix_ms");
             catalogue.probes.push_back(std::move(probe));
         }
         for (const auto& entry : whole.at("sites"))
             catalogue.sites.push_back({entry.at(0), entry.at(1), entry.at(2), entry.at(3), entry.at(4), entry.at(5)});
+        for (const auto& entry : whole.at("copies"))
+            catalogue.copies.push_back({entry.at(0), entry.at(1).get<std::vector<std::uint32_t>>()});
+        catalogue.sample_launches = whole.at("sample_launches");
+        catalogue.changes = whole.at("changes");
         for (const auto& entry : whole.at("maps"))
             catalogue.maps.push_back(map_from_json(entry));
         return catalogue;

@@ -18,7 +18,7 @@ namespace egpu::host {
 /// Every kernel ends a session in one of these, with a reason unless instrumented.
 enum class KernelState { instrumented, not_matched, no_ptx, refused, failed };
 /// Every probe ends a session in one of these.
-enum class ProbeState { attached, matched_nothing, refused, failed };
+enum class ProbeState { attached, matched_nothing, refused, failed, detached };
 
 const char* to_name(KernelState state);  ///< as in the summary: "not_matched"
 const char* to_name(ProbeState state);
@@ -47,9 +47,11 @@ struct Kernel {
     std::string source;  ///< where its PTX comes from: "PTX"
     std::uint32_t sites = 0;
     std::uint32_t accumulators = 0;
-    Figures registers;               ///< a thread
-    Figures spill_bytes;             ///< spill stores and loads; an original has none recorded: n/a unless proved
-    Figures local_bytes;             ///< local memory of a thread
+    std::uint32_t copy = 0;  ///< id of the copy that its launches are to run; 0: the original
+    bool waiting = false;    ///< for the agent, or a quiet moment, to put that in place: what ran before goes on
+    Figures registers;       ///< a thread
+    Figures spill_bytes;     ///< spill stores and loads; an original has none recorded: n/a unless proved
+    Figures local_bytes;     ///< local memory of a thread
     std::uint32_t architecture = 0;  ///< that the copy was compiled for: 90; 0: none
     BlockBounds bounds;
     Proof proof = Proof::unknown;
@@ -60,6 +62,13 @@ struct Kernel {
     Figures resident_warps() const;
 };
 
+/// An instrumented copy of a kernel: each set of probes gives one, which stays. Its index is its id - 1, and that of
+/// its counter in the segment.
+struct Copy {
+    std::uint32_t kernel_id = 0;
+    std::vector<std::uint32_t> probes;  ///< indices in Catalogue::probes of those that run in it
+};
+
 struct Probe {
     std::string probe;    ///< "bandwidth"
     std::string program;  ///< "count_traffic"
@@ -68,7 +77,9 @@ struct Probe {
     std::string reason;
     std::uint32_t sites = 0;
     std::uint32_t kernels = 0;
-    std::vector<std::string> notes;  ///< "2 tensor copies: unknown size"
+    std::vector<std::string> notes;     ///< "2 tensor copies: unknown size"
+    std::int64_t attached_unix_ms = 0;  ///< when it was added to the running session, last; 0: there from the start
+    std::int64_t detached_unix_ms = 0;  ///< when it was removed; 0: it was not
 };
 
 struct Site {
@@ -96,8 +107,11 @@ struct Catalogue {
     std::int64_t started_unix_ms = 0;
     std::vector<Kernel> kernels;  ///< by id - 1
     std::vector<Probe> probes;
-    std::vector<Site> sites;  ///< by id - 1
+    std::vector<Site> sites;   ///< by id - 1
+    std::vector<Copy> copies;  ///< by id - 1
     std::vector<Map> maps;
+    std::uint32_t sample_launches = 1;     ///< one launch in so many of each kernel runs its copy
+    std::uint32_t changes = 0;             ///< times that probes were added, removed or replaced while it ran
     std::vector<std::string> diagnostics;  ///< what was said to the user, in text form
 
     const Kernel* kernel(std::uint64_t id) const {

@@ -69,6 +69,7 @@ ordered_json kernel_json(const SessionView& view, std::size_t index) {
             {"reason", text_or_null(kernel.reason)},
             {"launches", counts.launches},
             {"launches_instrumented", counts.instrumented},
+            {"launches_left_out", counts.left_out},
             {"gpu_time_ns", nullptr},
             {"registers", figures_json(kernel.registers)},
             {"spill_bytes", figures_json(kernel.spill_bytes)},
@@ -103,6 +104,7 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
     for (const auto& row : read_rows(data, view.catalogue)) {
         // Rows of a kernel that never ran instrumented hold nothing: unknown, not 0.
         const bool counted = row.kernel_id == 0 || view.counts[row.kernel_id - 1].instrumented != 0;
+        const Coverage coverage = view.coverage_of(data, row.kernel_id);
         for (const auto& cell : row.values) {
             const std::string field = cell.field->name.empty() || !cell.field->histogram.empty()
                                           ? data.map->definition.name
@@ -115,6 +117,8 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
             const bool simulated_cycles = view.simulated && cell.field->role == ebpf::Role::cycles;
             metric["unit"] = simulated_cycles ? "simulated cycles" : unit_of(cell.field->role);
             add_labels(view, row, metric);
+            metric["launches"] = coverage.launches;
+            metric["launches_covered"] = coverage.covered;
             if (!counted)
                 metric["value"] = nullptr;
             else if (cell.elements.size() == 1)
@@ -134,6 +138,8 @@ ordered_json session_json(const SessionView& view) {
             {"simulated", view.device_name.empty() ? ordered_json(nullptr) : ordered_json(view.simulated)},
             {"probe_sets", view.catalogue.probe_names},
             {"backend", {"ptx"}},
+            {"sample", {{"launches", view.catalogue.sample_launches}}},
+            {"probe_changes", view.catalogue.changes},
             {"complete", view.complete()}};
 }
 
@@ -146,6 +152,21 @@ ordered_json devices_json(const SessionView& view) {
              {"compute_capability", fmt::format("{}.{}", view.compute_capability / 10, view.compute_capability % 10)},
              {"dram_peak_bytes_per_s", nullptr}});
     return devices;
+}
+
+ordered_json probe_json(const Probe& probe) {
+    const auto time_or_null = [](std::int64_t unix_ms) {
+        return unix_ms == 0 ? ordered_json(nullptr) : ordered_json(iso_time(unix_ms));
+    };
+    return {{"probe", probe.probe},
+            {"program", probe.program},
+            {"state", to_name(probe.state)},
+            {"sites", probe.sites},
+            {"kernels", probe.kernels},
+            {"reason", text_or_null(probe.reason)},
+            {"notes", probe.notes},
+            {"attached_at", time_or_null(probe.attached_unix_ms)},
+            {"detached_at", time_or_null(probe.detached_unix_ms)}};
 }
 
 /// Keys that found their map full: values that were lost, so never silently left out.
@@ -174,13 +195,7 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
         whole["kernels"].push_back(kernel_json(view, i));
     whole["probes"] = ordered_json::array();
     for (const auto& probe : view.catalogue.probes)
-        whole["probes"].push_back({{"probe", probe.probe},
-                                   {"program", probe.program},
-                                   {"state", to_name(probe.state)},
-                                   {"sites", probe.sites},
-                                   {"kernels", probe.kernels},
-                                   {"reason", text_or_null(probe.reason)},
-                                   {"notes", probe.notes}});
+        whole["probes"].push_back(probe_json(probe));
     whole["metrics"] = ordered_json::array();
     for (const auto& data : view.maps)
         if (data.age_ns)

@@ -28,7 +28,8 @@ bool covers(const SessionView& view, const MapData& data, ebpf::Event event) {
     for (const auto& each : view.catalogue.probes) {
         const auto point =
             each.probe == probe ? ebpf::parse_section(each.section) : Result<ebpf::InjectionPoint>(Diagnostic{});
-        if (point && each.state == ProbeState::attached && point->kernel_pattern.empty() &&
+        const bool was_there = each.state == ProbeState::attached || each.state == ProbeState::detached;
+        if (point && was_there && point->kernel_pattern.empty() &&
             (point->event == ebpf::Event::mem || point->event == event) &&
             (!point->space || *point->space == ebpf::Space::global))
             return true;
@@ -56,7 +57,8 @@ void complete_traffic(const MapData& data, const SessionView& view, std::map<std
     const bool whole = view.drained && data.refused_keys == 0;
     const bool loads = covers(view, data, ebpf::Event::load), stores = covers(view, data, ebpf::Event::store);
     for (const auto& kernel : view.catalogue.kernels) {
-        if (kernel.state != KernelState::instrumented)
+        const bool was_instrumented = view.coverage_of(data, kernel.id).covered != 0;
+        if (kernel.state != KernelState::instrumented && !was_instrumented)
             continue;
         auto& entry = metrics[kernel.id];
         if (whole && loads)

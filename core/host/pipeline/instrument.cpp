@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the pipeline that makes copies.
+// The part of the pipeline that makes copies: which one a kernel is to run, and how it is built.
 #include <algorithm>
 #include <filesystem>
 
@@ -8,107 +8,43 @@
 #include "base/names.hpp"
 #include "host/pipeline/eligibility.hpp"
 #include "host/pipeline/pipeline.hpp"
-#include "host/pipeline/proof.hpp"
 #include "inject/compile/options.hpp"
+#include "ptx/syntax/parser.hpp"
 
 namespace egpu::host {
 namespace {
 
-std::string first_line(const Diagnostic& diagnostic) {
-    return diagnostic.message.substr(0, diagnostic.message.find('\n'));
-}
-
-/// Sites of one kernel and their numbers: a copy that is built again has the same.
-class SiteNumbers {
-public:
-    void start_again() { next_ = 0; }
-    std::optional<std::uint32_t> known(const inject::SiteRecord& site) {
-        for (std::size_t i = next_; i < sites_.size(); ++i)
-            if (sites_[i].line == site.line && sites_[i].opcode == site.opcode && sites_[i].file == site.file &&
-                sites_[i].function == site.function) {
-                next_ = i + 1;
-                return sites_[i].site_id;
-            }
-        return std::nullopt;
-    }
-    void add(inject::SiteRecord site, std::uint32_t id) {
-        site.site_id = id;
-        sites_.push_back(std::move(site));
-        next_ = sites_.size();
-    }
-
-private:
-    std::vector<inject::SiteRecord> sites_;
-    std::size_t next_ = 0;
-};
-
-/// What the copy without programs needs.
-std::vector<KernelInsight> reassemble(Assembler& assembler, const inject::Compiler& compiler, const ImageBuild& image,
-                                      std::uint32_t kernel_id, const std::string& entry, const std::stop_token& stop) {
-    KernelInsight insight(kernel_id);
-    const auto text = inject::reassembled_copy(*image.module, entry);
-    if (!text)
-        return {};
-    const auto compiled = assembler.compile(compiler, {*text, entry, image.options}, stop);
-    if (!compiled)
-        return {};
-    insight.registers = compiled->registers;
-    insight.spill_bytes = compiled->spill_bytes;
-    insight.local_bytes = known_bytes(compiled->stack_bytes);
-    return {std::move(insight)};
-}
-
-/// What proof needs of an image: nothing of the pipeline's, which may have gone on by then.
-struct ProofRequest {
-    std::shared_ptr<const ptx::Module> module;
-    inject::CompileOptions options;
-    std::string tool_version;                                    ///< of the running code
-    std::map<std::string, ContentHash> code;                     ///< of the running code
-    std::vector<std::pair<std::uint32_t, std::string>> kernels;  ///< id, mangled name
-};
-
-std::vector<KernelInsight> prove(Assembler& assembler, const inject::Compiler& compiler, const ProofRequest& request,
-                                 const std::stop_token& stop) {
-    const auto all = [&](const std::string& reason) {
-        std::vector<KernelInsight> insights;
-        for (const auto& [id, name] : request.kernels)
-            insights.emplace_back(id).proof_reason = reason;
-        return insights;
-    };
-    if (compiler.kind != inject::Compiler::Kind::ptxas)
-        return all("not proved: that takes ptxas");
-    if (request.tool_version != compiler.version)
-        return all(fmt::format("not proved: it was compiled by ptxas {}, this machine has {}",
-                               request.tool_version.empty() ? "of an unknown version" : request.tool_version,
-                               compiler.version));
-    const auto whole =
-        assembler.compile(compiler, {*request.module->text, request.kernels.front().second, request.options}, stop);
-    if (!whole)
-        return stop.stop_requested() ? std::vector<KernelInsight>() : all("not proved: " + first_line(whole.error()));
-    const auto code = code_of_kernels(whole->cubin);
-    std::vector<KernelInsight> insights;
-    for (const auto& [id, name] : request.kernels) {
-        KernelInsight insight(id);
-        const auto ours = code.find(name), theirs = request.code.find(name);
-        const bool same = ours != code.end() && theirs != request.code.end() && ours->second == theirs->second;
-        insight.proof = same ? Proof::proved : Proof::differs;
-        if (!same)
-            insight.proof_reason = "its PTX, compiled as recorded, gives other code than runs";
-        insights.push_back(std::move(insight));
-    }
-    return insights;
-}
+constexpr std::uint32_t kMostCopies = 16384;  // EGPU_SEGMENT_MAX_COPIES: each has a counter in the segment
 
 }  // namespace
 
-std::uint32_t Pipeline::site_id(const inject::SiteRecord& site) {
-    const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
-    const std::string file = std::filesystem::path(site.file).lexically_normal().string();
-    catalogue_.sites.push_back({id, site.kernel_id, file, site.line, site.opcode, site.function});
-    return id;
+Pipeline::ProgramSet Pipeline::programs_for(const Kernel& kernel) const {
+    ProgramSet set;
+    for (std::uint32_t i = 0; i < programs_.size(); ++i) {
+        const auto& running = programs_[i];
+        const auto& point = probes_[running.loaded].object->programs[running.program].point;
+        if (running.active &&
+            (point.kernel_pattern.empty() || kernel_name_matches(point.kernel_pattern, kernel.mangled)))
+            set.push_back(i);
+    }
+    return set;
 }
 
-inject::CopyRequest Pipeline::copy_request(const Kernel& kernel, const ptx::Module& module) {
+/// A place keeps its number in every copy of its kernel, so that what was counted there goes on. Places that are
+/// written alike are told apart by their order in the text.
+std::uint32_t Pipeline::site_number(const inject::SiteRecord& site, std::map<std::string, std::uint32_t>& occurrences) {
+    const std::string file = std::filesystem::path(site.file).lexically_normal().string();
+    const std::string place =
+        fmt::format("{}|{}|{}|{}|{}", site.kernel_id, site.function, site.opcode, site.line, file);
+    const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
+    const auto [known, is_new] = site_numbers_.emplace(fmt::format("{}|{}", place, occurrences[place]++), id);
+    if (is_new)
+        catalogue_.sites.push_back({id, site.kernel_id, file, site.line, site.opcode, site.function});
+    return known->second;
+}
+
+inject::CopyRequest Pipeline::copy_request(const Kernel& kernel, const ptx::Module& module,
+                                           const ProgramSet& programs) {
     inject::CopyRequest request;
     request.module = &module;
     request.entry = kernel.mangled;
@@ -117,36 +53,60 @@ inject::CopyRequest Pipeline::copy_request(const Kernel& kernel, const ptx::Modu
     request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) {
         return keys_.at(map).slot_of(key);
     };
-    for (const auto& running : programs_) {
+    for (const std::uint32_t index : programs) {
+        const auto& running = programs_[index];
         const auto& object = *probes_[running.loaded].object;
-        const auto& program = object.programs[running.program];
-        if (!program.point.kernel_pattern.empty() && !kernel_name_matches(program.point.kernel_pattern, kernel.mangled))
-            continue;
-        request.programs.push_back({&object, &program, running.map_base, running.probe});
+        request.programs.push_back({&object, &object.programs[running.program], running.map_base, running.probe});
     }
     return request;
 }
 
-std::optional<CopyBuild> Pipeline::begin_copy(Kernel& kernel, const ptx::Function& function, const ImageWork& work) {
-    auto request = copy_request(kernel, *work.build.module);
-    if (request.programs.empty())
+void Pipeline::find_copies(Source& source, std::vector<Wish>& wishes) {
+    std::vector<CopyBuild> builds;
+    std::vector<Wish*> owners;
+    for (auto& wish : wishes) {
+        auto build = begin_copy(source, wish);
+        if (!build)
+            continue;
+        builds.push_back(std::move(*build));
+        owners.push_back(&wish);
+    }
+    assemble(source, builds);
+    for (std::size_t i = 0; i < builds.size(); ++i)
+        finish_copy(source, builds[i], *owners[i]);
+    look_into(source, builds);
+}
+
+std::optional<CopyBuild> Pipeline::begin_copy(Source& source, Wish& wish) {
+    if (wish.programs.empty())
         return std::nullopt;
+    if (const auto known = copy_of_set_.find({wish.kernel_id, wish.programs}); known != copy_of_set_.end()) {
+        wish.copy = known->second;
+        return std::nullopt;
+    }
+    if (!source.build.module) {
+        auto parsed =
+            ptx::parse(source.text, source.module_name.empty() ? "the application's PTX" : source.module_name);
+        if (!parsed) {
+            wish.copy = parsed.errors();
+            return std::nullopt;
+        }
+        source.build.module = std::make_shared<const ptx::Module>(std::move(*parsed));
+    }
+    const Kernel& kernel = catalogue_.kernels.at(wish.kernel_id - 1);
     CopyBuild build;
     build.kernel_id = kernel.id;
     build.entry = kernel.mangled;
-    build.bounds = bounds_of(function);
-    if (const auto* code = kernel_of(work.choice.cubin, kernel.mangled))
-        build.original = CodeFigures{code->registers, code->stack_bytes, code->static_shared_bytes};
-    const auto numbers = std::make_shared<SiteNumbers>();
-    request.new_site_id = [this, numbers](const inject::SiteRecord& site) {
-        if (const auto known = numbers->known(site))
-            return *known;
-        const auto id = site_id(site);
-        numbers->add(site, id);
-        return id;
+    build.bounds = kernel.bounds;
+    if (const auto original = source.originals.find(kernel.id); original != source.originals.end())
+        build.original = original->second;
+    auto request = copy_request(kernel, *source.build.module, wish.programs);
+    const auto occurrences = std::make_shared<std::map<std::string, std::uint32_t>>();
+    request.new_site_id = [this, occurrences](const inject::SiteRecord& site) {
+        return site_number(site, *occurrences);
     };
-    build.rebuild = [request, numbers](const Knobs& knobs) {
-        numbers->start_again();
+    build.rebuild = [request = std::move(request), occurrences](const Knobs& knobs) {
+        occurrences->clear();
         auto changed = request;
         changed.spare_wgmma = knobs.spare_wgmma;
         if (!knobs.accumulators)
@@ -155,28 +115,33 @@ std::optional<CopyBuild> Pipeline::begin_copy(Kernel& kernel, const ptx::Functio
     };
     auto copy = build.rebuild({});
     if (!copy) {
-        kernel.state = KernelState::refused;
-        kernel.reason = first_line(copy.error());
-        kernel.fix = copy.error().fix;
+        wish.copy = copy.errors();
         return std::nullopt;
     }
-    if (copy->sites == 0) {
-        kernel.reason = "has no place that a probe asks for";
+    // Programs without a place here change nothing: a copy with the same others is the same.
+    for (const std::uint32_t index : wish.programs)
+        for (const auto& outcome : copy->outcomes)
+            if (outcome.probe == programs_[index].probe && outcome.sites != 0)
+                wish.places.push_back(index);
+    const auto same = copy_of_places_.find({kernel.id, wish.places});
+    if (copy->sites == 0 || same != copy_of_places_.end()) {
+        wish.copy = copy->sites == 0 ? 0 : same->second;
+        copy_of_set_[{kernel.id, wish.programs}] = *wish.copy;
         return std::nullopt;
     }
     build.chosen.copy = std::move(*copy);
     return build;
 }
 
-void Pipeline::assemble(const ImageWork& work, std::vector<CopyBuild>& builds) {
-    if (work.device.simulated || builds.empty())
+void Pipeline::assemble(const Source& source, std::vector<CopyBuild>& builds) {
+    if (source.device.simulated || builds.empty())
         return;
-    const auto& compiler = assembler_->compiler(work.device.driver_version);
+    const auto& compiler = assembler_->compiler(source.device.driver_version);
     std::vector<std::string> notes;
-    for (const auto& option : work.dropped_options)
+    for (const auto& option : source.dropped_options)
         notes.push_back(fmt::format("recorded option {} was not passed on: egpu does not know it", option));
     const auto untold =
-        compiler ? inject::untold_options(*compiler, work.build.options.options) : std::vector<std::string>();
+        compiler ? inject::untold_options(*compiler, source.build.options.options) : std::vector<std::string>();
     const bool fuses = std::find(untold.begin(), untold.end(), "--fmad=false") != untold.end();
     for (const auto& option : untold)
         notes.push_back(fmt::format("recorded option {} was not passed on: the driver's compiler has no such", option));
@@ -193,82 +158,79 @@ void Pipeline::assemble(const ImageWork& work, std::vector<CopyBuild>& builds) {
         }
     }
     if (compiler)
-        build_copies(*assembler_, *compiler, work.build, builds);
+        build_copies(*assembler_, *compiler, source.build, builds);
 }
 
-void Pipeline::finish_copy(CopyBuild& build, const ImageWork& work, ImageAnswer& answer) {
+void Pipeline::finish_copy(const Source& source, CopyBuild& build, Wish& wish) {
     Kernel& kernel = catalogue_.kernels.at(build.kernel_id - 1);
-    if (!work.device.simulated)
-        kernel.architecture = work.build.architecture;
-    kernel.notes = build.notes;
+    if (!source.device.simulated)
+        kernel.architecture = source.build.architecture;
     if (build.reassembled) {
         kernel.registers.reassembled = build.reassembled->registers;
         kernel.spill_bytes.reassembled = build.reassembled->spill_bytes;
         kernel.local_bytes.reassembled = known_bytes(build.reassembled->stack_bytes);
     }
+    const auto id = static_cast<std::uint32_t>(built_.size()) + 1;
+    if (!build.refusal && id > kMostCopies)
+        build.refusal = error("EGPU-A047", fmt::format("a session holds at most {} instrumented copies", kMostCopies),
+                              "start it again with the probes that you want");
     if (build.refusal) {
-        kernel.state = build.failed ? KernelState::failed : KernelState::refused;
-        kernel.reason = first_line(*build.refusal);
-        kernel.fix = build.refusal->fix;
+        wish.notes = std::move(build.notes);
+        wish.copy = *build.refusal;
         return;
     }
-    const auto& copy = build.chosen.copy;
-    CopyImage ready{kernel.id, kernel.mangled, copy.table, {}};
+    auto& copy = build.chosen.copy;
+    BuiltCopy built;
+    built.image = {kernel.id, id, kernel.mangled, std::move(copy.table), {}};
     if (build.chosen.compiled) {
         auto& compiled = *build.chosen.compiled;
-        kernel.registers.instrumented = compiled.registers;
-        kernel.spill_bytes.instrumented = compiled.spill_bytes;
-        kernel.local_bytes.instrumented = known_bytes(compiled.stack_bytes);
-        ready.image = std::move(compiled.cubin);
+        built.registers = compiled.registers;
+        built.spill_bytes = compiled.spill_bytes;
+        built.local_bytes = known_bytes(compiled.stack_bytes);
+        built.image.image = std::move(compiled.cubin);
     } else {
         const auto* begin = reinterpret_cast<const std::byte*>(copy.ptx.c_str());
-        ready.image.assign(begin, begin + copy.ptx.size() + 1);
+        built.image.image.assign(begin, begin + copy.ptx.size() + 1);
     }
-    kernel.state = KernelState::instrumented;
-    kernel.reason.clear();
-    kernel.sites = copy.sites;
-    kernel.accumulators = copy.accumulators;
-    for (const auto& outcome : copy.outcomes) {
-        Probe& probe = catalogue_.probes.at(outcome.probe);
-        probe.sites += outcome.sites;
-        probe.kernels += outcome.sites != 0 ? 1 : 0;
+    Copy holds{kernel.id, {}};
+    for (const auto& outcome : copy.outcomes)
         if (outcome.sites != 0)
-            probe.state = ProbeState::attached;
-        for (const auto& note : outcome.notes)
-            probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
-    }
-    answer.copies.push_back(std::move(ready));
+            holds.probes.push_back(outcome.probe);
+    built.sites = copy.sites;
+    built.accumulators = copy.accumulators;
+    built.outcomes = std::move(copy.outcomes);
+    built.notes = std::move(build.notes);
+    built_.push_back(std::move(built));
+    catalogue_.copies.push_back(std::move(holds));
+    copy_of_places_[{kernel.id, wish.places}] = id;
+    copy_of_set_[{kernel.id, wish.programs}] = id;
+    wish.copy = id;
 }
 
-/// What nobody waits for: figures without programs, and whether the PTX is the source of the running code.
-void Pipeline::look_into(const ImageWork& work, const std::vector<CopyBuild>& builds, const ImageAnswer& answer) {
-    if (work.device.simulated || builds.empty())
+/// What nobody waits for: figures without programs, and whether the PTX is the source of the running code. Once each.
+void Pipeline::look_into(Source& source, const std::vector<CopyBuild>& builds) {
+    if (source.device.simulated || builds.empty())
         return;
-    const auto& compiler = assembler_->compiler(work.device.driver_version);
+    const auto& compiler = assembler_->compiler(source.device.driver_version);
     if (!compiler)
         return;
     Assembler* assembler = assembler_.get();
     for (const auto& build : builds)
-        if (!build.reassembled)
-            background_->add([assembler, compiler = *compiler, image = work.build, id = build.kernel_id,
+        if (source.reassembly_asked.insert(build.kernel_id).second && !build.reassembled)
+            background_->add([assembler, compiler = *compiler, image = source.build, id = build.kernel_id,
                               entry = build.entry](const std::stop_token& stop) {
                 return reassemble(*assembler, compiler, image, id, entry, stop);
             });
-    ProofRequest proof{.module = work.build.module,
-                       .options = work.build.options,
-                       .tool_version = {},
-                       .code = {},
-                       .kernels = answer.kernels};
-    if (work.choice.cubin == nullptr) {
-        for (const auto& [id, name] : answer.kernels)
+    if (std::exchange(source.proof_asked, true))
+        return;
+    if (!source.code) {
+        for (const auto& [id, name] : source.all_kernels)
             catalogue_.kernels.at(id - 1).proof_reason = "the driver compiles this PTX itself";
         return;
     }
-    proof.tool_version = work.choice.cubin->tool_version;
-    proof.code = code_of_kernels(work.choice.cubin->bytes);
-    background_->add([assembler, compiler = *compiler, proof](const std::stop_token& stop) {
-        return prove(*assembler, compiler, proof, stop);
-    });
+    background_->add([assembler, compiler = *compiler,
+                      proof = ProofRequest{source.text, source.build.options, *source.code, source.all_kernels}](
+                         const std::stop_token& stop) { return prove(*assembler, compiler, proof, stop); });
 }
 
 bool Pipeline::take_insights() {

@@ -31,6 +31,12 @@ void set_original(Kernel& kernel, const ptx::CubinMember& cubin) {
     }
 }
 
+constexpr const char* kNoPlace = "has no place that a probe asks for";
+
+std::string first_line(const Diagnostic& diagnostic) {
+    return diagnostic.message.substr(0, diagnostic.message.find('\n'));
+}
+
 }  // namespace
 
 bool KernelSelection::takes(const std::string& mangled) const {
@@ -44,44 +50,66 @@ Pipeline::Pipeline(std::vector<LoadedProbe> probes, KernelSelection selection, s
       assembler_(std::make_unique<Assembler>()),
       background_(std::make_unique<Background>()) {
     catalogue_.egpu_version = version();
-    add_maps_and_programs();
-}
-
-void Pipeline::add_maps_and_programs() {
     for (std::uint32_t loaded = 0; loaded < probes_.size(); ++loaded) {
-        const auto& probe = probes_[loaded];
-        catalogue_.probe_names.push_back(probe.name);
-        const auto map_base = static_cast<std::uint32_t>(catalogue_.maps.size());
-        for (const auto& definition : probe.object->maps) {
-            catalogue_.maps.push_back({probe.name + "/" + definition.name, definition});
-            layouts_.push_back(maps::make_layout(definition.value_bytes, definition.max_entries, definition.per_sm(),
-                                                 assumed_sm_count_));
-            keys_.emplace_back(definition.is_array(), definition.key_bytes, definition.max_entries);
-        }
-        for (const auto& checked : probe.programs) {
-            const auto& program = probe.object->programs[checked.index];
-            Probe state{
-                .probe = probe.name, .program = program.name, .section = program.section, .reason = {}, .notes = {}};
-            if (!checked.verification) {
-                state.state = ProbeState::refused;
-                state.reason = checked.refusal.front().message;
-                for (const auto& refusal : checked.refusal)
-                    add_diagnostic(refusal);
-            } else {
-                programs_.push_back(
-                    {static_cast<std::uint32_t>(catalogue_.probes.size()), loaded, checked.index, map_base});
-            }
-            catalogue_.probes.push_back(std::move(state));
-        }
+        catalogue_.probe_names.push_back(probes_[loaded].name);
+        add_maps(loaded);
+        add_probe_entries(loaded, map_bases_.back());
     }
 }
 
-const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module,
-                                       const Device& device, const LoadOptions& options) {
+void Pipeline::add_maps(std::uint32_t loaded) {
+    map_bases_.push_back(static_cast<std::uint32_t>(catalogue_.maps.size()));
+    for (const auto& definition : probes_[loaded].object->maps) {
+        catalogue_.maps.push_back({probes_[loaded].name + "/" + definition.name, definition});
+        layouts_.push_back(
+            maps::make_layout(definition.value_bytes, definition.max_entries, definition.per_sm(), assumed_sm_count_));
+        keys_.emplace_back(definition.is_array(), definition.key_bytes, definition.max_entries);
+    }
+}
+
+void Pipeline::add_probe_entries(std::uint32_t loaded, std::uint32_t map_base) {
+    const auto& probe = probes_[loaded];
+    for (const auto& checked : probe.programs) {
+        const auto& program = probe.object->programs[checked.index];
+        Probe state;
+        state.probe = probe.name;
+        state.program = program.name;
+        state.section = program.section;
+        // A program of that name that was set aside goes on in its entry: its maps do.
+        const auto same = std::find_if(catalogue_.probes.begin(), catalogue_.probes.end(), [&](const Probe& each) {
+            return each.probe == probe.name && each.program == program.name;
+        });
+        const auto index = static_cast<std::uint32_t>(same - catalogue_.probes.begin());
+        if (!checked.verification) {
+            state.state = ProbeState::refused;
+            state.reason = checked.refusal.front().message;
+            for (const auto& refusal : checked.refusal)
+                add_diagnostic(refusal);
+        } else {
+            programs_.push_back({index, loaded, checked.index, map_base, true});
+        }
+        if (same == catalogue_.probes.end())
+            catalogue_.probes.push_back(std::move(state));
+        else
+            *same = std::move(state);
+    }
+}
+
+ImageAnswer Pipeline::answer_of(const std::vector<std::pair<std::uint32_t, std::string>>& kernels) const {
+    ImageAnswer answer;
+    answer.kernels = kernels;
+    for (const auto& [id, name] : kernels)
+        if (const std::uint32_t copy_id = catalogue_.kernels[id - 1].copy; copy_id != 0)
+            answer.copies.push_back(copy(copy_id));
+    return answer;
+}
+
+ImageAnswer Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device,
+                                const LoadOptions& options) {
     const ContentHash hash = content_hash(bytes);
-    if (const auto known = answers_.find(hash); known != answers_.end())
-        return known->second;
-    ImageAnswer& answer = answers_[hash];
+    if (auto known = known_image(hash, options))
+        return *known;
+    ImageAnswer answer;
     const auto image = ptx::read_image(bytes);
     if (!image) {
         Diagnostic failed = image.error();
@@ -89,23 +117,23 @@ const ImageAnswer& Pipeline::add_image(std::span<const std::byte> bytes, const s
         failed.message = fmt::format("an image of {} can't be read, its kernels are not observed: {}",
                                      module.empty() ? "the application" : module, failed.message);
         add_diagnostic(failed);
-        return answer;
+    } else {
+        // Machine code is what it is, whatever the options of the call that loads it.
+        if (choose_for(*image, device.compute_capability, device.simulated).cubin == nullptr)
+            load_options_[hash] = options;
+        add_images_kernels(*image, module, device, options, answer);
     }
-    // Machine code is what it is, whatever the options of the call that loads it.
-    if (choose_for(*image, device.compute_capability, device.simulated).cubin == nullptr)
-        load_options_[hash] = options;
-    add_images_kernels(*image, module, device, options, answer);
+    images_.emplace(hash, answer.kernels);
     return answer;
 }
 
-const ImageAnswer* Pipeline::known_image(const ContentHash& hash, const LoadOptions& options) {
-    const auto known = answers_.find(hash);
+std::optional<ImageAnswer> Pipeline::known_image(const ContentHash& hash, const LoadOptions& options) {
     if (const auto first = load_options_.find(hash); first != load_options_.end() && first->second != options)
         note_once(
             "an image was loaded again with other JIT options: copies of its kernels are compiled with those of the "
-            "first "
-            "load");
-    return known != answers_.end() ? &known->second : nullptr;
+            "first load");
+    const auto known = images_.find(hash);
+    return known != images_.end() ? std::optional(answer_of(known->second)) : std::nullopt;
 }
 
 ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device) {
@@ -116,17 +144,14 @@ ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::strin
 
 void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
                                   const LoadOptions& options, ImageAnswer& answer) {
-    ImageWork work;
-    work.choice = choose_for(image, device.compute_capability, device.simulated);
-    work.module_name = module;
-    work.device = device;
-    if (work.choice.ptx != nullptr)
-        add_ptx_kernels(image, work, options, answer);
+    const ptx::Choice choice = choose_for(image, device.compute_capability, device.simulated);
+    if (choice.ptx != nullptr)
+        add_ptx_kernels(image, choice, module, device, options, answer);
     // Kernels that only the machine code has.
     std::vector<std::string> known;
     for (const auto& [id, name] : answer.kernels)
         known.push_back(name);
-    for (const auto& [name, cubin] : cubin_kernels(image, work.choice)) {
+    for (const auto& [name, cubin] : cubin_kernels(image, choice)) {
         if (std::find(known.begin(), known.end(), name) != known.end())
             continue;
         known.push_back(name);
@@ -138,52 +163,80 @@ void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& mo
     }
 }
 
-void Pipeline::add_ptx_kernels(const ptx::Image& image, ImageWork& work, const LoadOptions& options,
-                               ImageAnswer& answer) {
-    const auto& name = work.module_name;
-    auto parsed = ptx::parse(work.choice.ptx->text, name.empty() ? "the application's PTX" : name);
+void Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
+                               const Device& device, const LoadOptions& options, ImageAnswer& answer) {
+    auto parsed = ptx::parse(choice.ptx->text, module.empty() ? "the application's PTX" : module);
     if (!parsed) {
         Diagnostic failed = parsed.error();
         failed.severity = Severity::warning;
         add_diagnostic(failed);
         return;
     }
-    const auto module = std::make_shared<const ptx::Module>(std::move(*parsed));
-    work.build.module = module;
+    Source source;
+    source.module_name = module;
+    source.device = device;
+    auto& build = source.build;
+    build.module = std::make_shared<const ptx::Module>(std::move(*parsed));
     // Code for an older chip of the family runs as it is: its copy is compiled for that chip, too.
-    work.build.architecture =
-        work.choice.cubin != nullptr ? work.choice.cubin->architecture : work.device.compute_capability;
-    work.build.options.architecture = fmt::format("sm_{}{}", work.build.architecture, architecture_suffix(*module));
-    work.build.options.options = inject::options_of_original(
-        original_options(work.choice, options.max_registers, options.optimisation_level), &work.dropped_options);
-    const auto mismatch = source_mismatch(image, work.choice);
-    std::vector<CopyBuild> builds;
-    for (const auto& function : module->functions) {
+    build.architecture = choice.cubin != nullptr ? choice.cubin->architecture : device.compute_capability;
+    build.options.architecture = fmt::format("sm_{}{}", build.architecture, architecture_suffix(*build.module));
+    build.options.options = inject::options_of_original(
+        original_options(choice, options.max_registers, options.optimisation_level), &source.dropped_options);
+    const auto mismatch = source_mismatch(image, choice);
+    for (const auto& function : build.module->functions) {
         if (!function.is_entry || !function.body)
             continue;
-        Kernel& kernel = new_kernel(std::string(function.name), name, answer);
+        Kernel& kernel = new_kernel(std::string(function.name), module, answer);
         kernel.source = "PTX";
         kernel.bounds = bounds_of(function);
-        const auto* code = kernel_of(work.choice.cubin, kernel.mangled);
-        if (code != nullptr)
-            set_original(kernel, *work.choice.cubin);
+        const auto* code = kernel_of(choice.cubin, kernel.mangled);
+        if (code != nullptr) {
+            set_original(kernel, *choice.cubin);
+            source.originals[kernel.id] = {code->registers, code->stack_bytes, code->static_shared_bytes};
+        }
         auto refusal = mismatch;
         if (!refusal && code != nullptr)
-            refusal = kernel_mismatch(function, *code, work.build.options.options);
+            refusal = kernel_mismatch(function, *code, build.options.options);
         if (refusal) {
             kernel.state = KernelState::refused;
             kernel.reason = refusal->message;
             kernel.fix = refusal->fix;
         } else if (!selection_.takes(kernel.mangled)) {
             kernel.reason = "not among the kernels asked for";
-        } else if (auto build = begin_copy(kernel, function, work)) {
-            builds.push_back(std::move(*build));
+        } else {
+            source.kernels.push_back(kernel.id);
         }
     }
-    assemble(work, builds);
-    for (auto& build : builds)
-        finish_copy(build, work, answer);
-    look_into(work, builds, answer);
+    if (source.kernels.empty())
+        return;
+    source.text = choice.ptx->text;
+    source.all_kernels = answer.kernels;
+    if (choice.cubin != nullptr && !device.simulated)
+        source.code = running_code(*choice.cubin);
+    instrument(source, answer);
+    sources_.push_back(std::move(source));
+}
+
+/// The first copies of its kernels, with the programs of now.
+void Pipeline::instrument(Source& source, ImageAnswer& answer) {
+    std::vector<Wish> wishes;
+    for (const std::uint32_t id : source.kernels)
+        if (auto programs = programs_for(catalogue_.kernels[id - 1]); !programs.empty())
+            wishes.push_back({.kernel_id = id, .programs = std::move(programs), .places = {}, .notes = {}});
+    find_copies(source, wishes);
+    source.build.module.reset();
+    for (const auto& wish : wishes) {
+        Kernel& kernel = catalogue_.kernels[wish.kernel_id - 1];
+        if (!wish.copy) {
+            could_not_build(kernel, wish);
+        } else if (*wish.copy == 0) {
+            kernel.reason = kNoPlace;
+        } else {
+            runs(kernel, *wish.copy);
+            count_places_of(kernel);
+            answer.copies.push_back(copy(*wish.copy));
+        }
+    }
 }
 
 Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer) {
@@ -199,10 +252,56 @@ Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& modu
     return catalogue_.kernels.back();
 }
 
+/// What stands in the catalogue of a kernel's copy is that of the copy that it runs.
+void Pipeline::runs(Kernel& kernel, std::uint32_t copy_id) {
+    kernel.copy = copy_id;
+    kernel.waiting = false;
+    kernel.fix.clear();
+    const BuiltCopy none;
+    const BuiltCopy& built = copy_id != 0 ? built_[copy_id - 1] : none;
+    kernel.state = copy_id != 0 ? KernelState::instrumented : KernelState::not_matched;
+    if (copy_id != 0)
+        kernel.reason.clear();
+    kernel.sites = built.sites;
+    kernel.accumulators = built.accumulators;
+    kernel.registers.instrumented = built.registers;
+    kernel.spill_bytes.instrumented = built.spill_bytes;
+    kernel.local_bytes.instrumented = built.local_bytes;
+    kernel.notes = built.notes;
+}
+
+void Pipeline::could_not_build(Kernel& kernel, const Wish& wish) {
+    const Diagnostic& why = wish.copy.error();
+    const bool accident = why.code.starts_with("EGPU-P3") || why.code.starts_with("EGPU-A04");
+    kernel.state = accident ? KernelState::failed : KernelState::refused;
+    kernel.reason = first_line(why);
+    kernel.fix = why.fix;
+    kernel.notes = wish.notes;
+}
+
+/// Adds a kernel's places to those of its probes; of removed probes they stay as they were.
+void Pipeline::count_places_of(const Kernel& kernel) {
+    if (kernel.copy == 0)
+        return;
+    for (const auto& outcome : built_[kernel.copy - 1].outcomes) {
+        Probe& probe = catalogue_.probes.at(outcome.probe);
+        if (probe.state == ProbeState::detached)
+            continue;
+        for (const auto& note : outcome.notes)
+            probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
+        if (outcome.sites == 0)
+            continue;
+        probe.sites += outcome.sites;
+        ++probe.kernels;
+        probe.state = ProbeState::attached;
+    }
+}
+
 void Pipeline::copy_failed(std::uint32_t kernel_id, const std::string& reason) {
     if (kernel_id < 1 || kernel_id > catalogue_.kernels.size())
         return;
     Kernel& kernel = catalogue_.kernels[kernel_id - 1];
+    kernel.waiting = false;
     if (kernel.state != KernelState::instrumented)
         return;
     kernel.state = KernelState::failed;
@@ -213,6 +312,7 @@ void Pipeline::copy_loaded(std::uint32_t kernel_id, std::uint32_t original_regis
     if (kernel_id < 1 || kernel_id > catalogue_.kernels.size())
         return;
     Kernel& kernel = catalogue_.kernels[kernel_id - 1];
+    kernel.waiting = false;
     if (original_registers != 0)
         kernel.registers.original = original_registers;
     if (copy_registers != 0)

@@ -6,11 +6,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -18,7 +21,9 @@
 #include "host/pipeline/assembler.hpp"
 #include "host/pipeline/background.hpp"
 #include "host/pipeline/copies.hpp"
+#include "host/pipeline/proof.hpp"
 #include "host/programs/programs.hpp"
+#include "inject/clone/clone.hpp"
 #include "inject/codegen/table.hpp"
 #include "maps/keys/keys.hpp"
 #include "maps/layout/layout.hpp"
@@ -26,6 +31,9 @@
 #include "ptx/syntax/tree.hpp"
 
 namespace egpu::host {
+
+/// Shards of per-SM maps are laid out before the device is known; fewer SMs leave some unused, more share some.
+inline constexpr std::uint32_t kAssumedSmCount = 128;
 
 struct Device {
     std::uint32_t compute_capability = 90;
@@ -51,7 +59,8 @@ struct KernelSelection {
 /// A copy ready to be loaded.
 struct CopyImage {
     std::uint32_t kernel_id = 0;
-    std::string entry;  ///< mangled name
+    std::uint32_t copy_id = 0;  ///< in the catalogue, from 1
+    std::string entry;          ///< mangled name
     std::vector<inject::TableEntry> table;
     std::vector<std::byte> image;  ///< cubin, or PTX with a closing NUL for the simulated GPU
 };
@@ -61,6 +70,19 @@ struct ImageAnswer {
     std::vector<CopyImage> copies;
 };
 
+/// What a change of the probes asks of the agent, and what it means.
+struct ProbeChange {
+    std::string probe;                     ///< its name in the session
+    std::vector<std::uint32_t> copies;     ///< ids of copies that their kernels are to run from now on
+    std::vector<std::uint32_t> originals;  ///< ids of kernels that are to run their originals
+    std::vector<std::uint32_t> attached;   ///< kernels in which it now has a place
+    std::vector<std::pair<std::uint32_t, std::string>> refused;  ///< kernel, why it does not run there
+    enum class Maps { none, fresh, kept } maps = Maps::none;     ///< whether its maps go on with what they hold
+};
+
+/// Room for maps of a running session: their layouts, in the order given; they get the next indices.
+using MapRoom = std::function<Result<std::vector<maps::Layout>>(const std::vector<Map>&)>;
+
 /// One session's programs, maps, kernels and sites. Not thread-safe: used by one thread.
 class Pipeline {
 public:
@@ -68,13 +90,25 @@ public:
     Pipeline(std::vector<LoadedProbe> probes, KernelSelection selection, std::uint32_t assumed_sm_count);
 
     /// Every kernel of an image gets an id and a state; matched ones a copy. The same bytes again: the same answer.
-    const ImageAnswer& add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device,
-                                 const LoadOptions& options = {});
+    ImageAnswer add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device,
+                          const LoadOptions& options = {});
 
-    /// The answer to an image that was added before; nullptr where it wasn't.
-    const ImageAnswer* known_image(const ContentHash& hash, const LoadOptions& options = {});
+    /// The answer to an image that was added before, with the copies of now; nullopt where it wasn't.
+    std::optional<ImageAnswer> known_image(const ContentHash& hash, const LoadOptions& options = {});
     /// The same for an image that was read from a file; nothing is remembered.
     ImageAnswer add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device);
+
+    /// While the application runs (live.cpp). Refused with EGPU-A04x and without any change: a name that is taken or
+    /// unknown (with "did you mean"), no program that the verifier accepts, no room for its maps.
+    Result<ProbeChange> add_probe(LoadedProbe probe, const MapRoom& room, std::int64_t now_unix_ms);
+    Result<ProbeChange> remove_probe(const std::string& name, std::int64_t now_unix_ms);
+    /// `probe` takes the place of the probe `name`. Its maps go on with what they hold where they have the same shapes.
+    Result<ProbeChange> replace_probe(const std::string& name, LoadedProbe probe, const MapRoom& room,
+                                      std::int64_t now_unix_ms);
+    /// A copy by its id.
+    const CopyImage& copy(std::uint32_t copy_id) const { return built_.at(copy_id - 1).image; }
+    /// The kernel waits for what it is to run until the agent says what became of it.
+    void kernel_waits(std::uint32_t kernel_id) { catalogue_.kernels.at(kernel_id - 1).waiting = true; }
 
     /// The driver could not load a copy.
     void copy_failed(std::uint32_t kernel_id, const std::string& reason);
@@ -96,6 +130,7 @@ public:
     const std::vector<maps::Layout>& layouts() const { return layouts_; }
     const std::vector<maps::KeyTable>& keys() const { return keys_; }
     const std::vector<LoadedProbe>& probes() const { return probes_; }
+    std::uint32_t assumed_sm_count() const { return assumed_sm_count_; }
 
 private:
     struct RunningProgram {
@@ -103,29 +138,75 @@ private:
         std::uint32_t loaded = 0;   ///< index in probes_
         std::uint32_t program = 0;  ///< index in the object
         std::uint32_t map_base = 0;
+        bool active = true;  ///< false: its probe was removed; it stays, and may come back
     };
-    void add_maps_and_programs();
-    /// An image under way: what its kernels have in common.
-    struct ImageWork {
-        ptx::Choice choice;
-        std::string module_name;
+    /// By index in programs_, ascending.
+    using ProgramSet = std::vector<std::uint32_t>;
+    /// A copy that was built: what stands in the catalogue while its kernel runs it.
+    struct BuiltCopy {
+        CopyImage image;
+        std::uint32_t sites = 0, accumulators = 0;
+        std::vector<inject::ProbeOutcome> outcomes;
+        std::optional<std::uint32_t> registers, spill_bytes, local_bytes;  ///< nullopt on the simulated GPU
+        std::vector<std::string> notes;
+    };
+    /// PTX that kernels can be instrumented from, kept for probes that come later.
+    struct Source {
+        std::string text, module_name;
         Device device;
-        ImageBuild build;
+        ImageBuild build;  ///< its module is there only while copies are built
         std::vector<std::string> dropped_options;
+        std::vector<std::uint32_t> kernels;                              ///< that may be instrumented
+        std::vector<std::pair<std::uint32_t, std::string>> all_kernels;  ///< id, mangled name
+        std::map<std::uint32_t, CodeFigures> originals;  ///< by kernel id; none where the driver compiles the PTX
+        std::optional<RunningCode> code;                 ///< nullopt: the driver compiles the PTX
+        bool proof_asked = false;
+        std::set<std::uint32_t> reassembly_asked;  ///< kernel ids
     };
+    /// A copy that a kernel should have, and what that comes to.
+    struct Wish {
+        std::uint32_t kernel_id = 0;
+        ProgramSet programs;
+        Result<std::uint32_t> copy = 0U;  ///< its id, 0 where none of the programs has a place in the kernel
+        ProgramSet places;                ///< of a copy under way: programs that have one
+        std::vector<std::string> notes;   ///< of a copy that could not be built
+    };
+    void add_probe_entries(std::uint32_t loaded, std::uint32_t map_base);
+    void add_maps(std::uint32_t loaded);
+    ImageAnswer answer_of(const std::vector<std::pair<std::uint32_t, std::string>>& kernels) const;
     void add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
                             const LoadOptions& options, ImageAnswer& answer);
-    void add_ptx_kernels(const ptx::Image& image, ImageWork& work, const LoadOptions& options, ImageAnswer& answer);
+    void add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
+                         const Device& device, const LoadOptions& options, ImageAnswer& answer);
+    void instrument(Source& source, ImageAnswer& answer);
     Kernel& new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer);
-    /// The first build of a kernel's copy; nullopt where it has none, with its state set.
-    std::optional<CopyBuild> begin_copy(Kernel& kernel, const ptx::Function& function, const ImageWork& work);
-    inject::CopyRequest copy_request(const Kernel& kernel, const ptx::Module& module);
-    std::uint32_t site_id(const inject::SiteRecord& site);
-    /// To machine code, unless the device is simulated; copies that failed are left out.
-    void assemble(const ImageWork& work, std::vector<CopyBuild>& builds);
-    void finish_copy(CopyBuild& build, const ImageWork& work, ImageAnswer& answer);
-    void look_into(const ImageWork& work, const std::vector<CopyBuild>& builds, const ImageAnswer& answer);
+    void runs(Kernel& kernel, std::uint32_t copy_id);
+    static void could_not_build(Kernel& kernel, const Wish& wish);
+    void count_places_of(const Kernel& kernel);
     void add_diagnostic(const Diagnostic& diagnostic);
+    // instrument.cpp
+    ProgramSet programs_for(const Kernel& kernel) const;
+    /// Grants wishes for kernels of a source: copies that are there, or new ones, built side by side.
+    void find_copies(Source& source, std::vector<Wish>& wishes);
+    /// The first build of a copy; nullopt where there is none to assemble, and the wish says what it comes to.
+    std::optional<CopyBuild> begin_copy(Source& source, Wish& wish);
+    inject::CopyRequest copy_request(const Kernel& kernel, const ptx::Module& module, const ProgramSet& programs);
+    std::uint32_t site_number(const inject::SiteRecord& site, std::map<std::string, std::uint32_t>& occurrences);
+    /// To machine code, unless the device is simulated.
+    void assemble(const Source& source, std::vector<CopyBuild>& builds);
+    void finish_copy(const Source& source, CopyBuild& build, Wish& wish);
+    void look_into(Source& source, const std::vector<CopyBuild>& builds);
+    // live.cpp
+    std::optional<std::uint32_t> attached_probe(const std::string& name) const;
+    std::optional<std::uint32_t> latest_probe(const std::string& name) const;
+    Result<std::uint32_t> take_in(LoadedProbe probe, const MapRoom& room, ProbeChange::Maps* maps);
+    void set_active(std::uint32_t loaded, bool active, std::int64_t now_unix_ms);
+    void set_aside(std::uint32_t loaded);
+    void rebuild(const ProgramSet& added, ProbeChange& change);
+    void rebuild_source(Source& source, const ProgramSet& added, ProbeChange& change);
+    void apply(const Wish& wish, const Wish& granted, ProbeChange& change);
+    void count_places();
+    Diagnostic unknown_probe(const std::string& name) const;
 
     std::vector<LoadedProbe> probes_;
     KernelSelection selection_;
@@ -134,8 +215,14 @@ private:
     std::vector<RunningProgram> programs_;
     std::vector<maps::Layout> layouts_;
     std::vector<maps::KeyTable> keys_;
-    std::map<ContentHash, ImageAnswer> answers_;
-    std::map<ContentHash, LoadOptions> load_options_;  ///< of images that the driver compiles
+    std::vector<std::uint32_t> map_bases_;                                              ///< by index in probes_
+    std::map<ContentHash, std::vector<std::pair<std::uint32_t, std::string>>> images_;  ///< ids and names of kernels
+    std::map<ContentHash, LoadOptions> load_options_;                                   ///< where the driver compiles
+    std::vector<Source> sources_;
+    std::vector<BuiltCopy> built_;                                                  ///< by copy id - 1
+    std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_set_;     ///< kernel and programs asked for
+    std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_places_;  ///< programs that have a place
+    std::map<std::string, std::uint32_t> site_numbers_;
     // Behind pointers, so that a pipeline can be moved. The assembler outlives the work that uses it.
     std::unique_ptr<Assembler> assembler_;
     std::unique_ptr<Background> background_;

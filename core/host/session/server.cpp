@@ -37,6 +37,7 @@ Server::Server(segment::OwnedSegment& segment, Pipeline& pipeline)
       pipeline_(pipeline),
       receiver_(segment.view().to_host()),
       sender_(segment.view().to_agent()),
+      commands_(segment.view().commands()),
       published_keys_(pipeline.keys().size(), 0) {
     publish();
     // Signals are the main thread's business.
@@ -57,6 +58,11 @@ void Server::stop() {
 Catalogue Server::catalogue() {
     const std::lock_guard lock(pipeline_mutex_);
     return pipeline_.catalogue();
+}
+
+void Server::note(const std::string& text) {
+    const std::lock_guard lock(pipeline_mutex_);
+    pipeline_.note_once(text);
 }
 
 void Server::run() {
@@ -148,8 +154,8 @@ void Server::answer_image(std::uint32_t request, const egpu_message_image& head,
         if (!image.empty()) {
             answer = pipeline_.add_image(image, path.substr(path.rfind('/') + 1), device_, options);
             publish();
-        } else if (const auto* known = pipeline_.known_image({head.hash_low, head.hash_high}, options)) {
-            answer = *known;
+        } else if (auto known = pipeline_.known_image({head.hash_low, head.hash_high}, options)) {
+            answer = std::move(*known);
         } else {
             unknown = true;
         }
@@ -158,7 +164,7 @@ void Server::answer_image(std::uint32_t request, const egpu_message_image& head,
         return give_up("the agent named an image that it never sent");
     bool sent = send_kernels(request, answer);
     for (const auto& copy : answer.copies)
-        sent = sent && send_copy(request, copy);
+        sent = sent && send_copy(sender_, request, copy);
     if (sent)
         sender_.send(EGPU_MESSAGE_END_OF_COPIES, request, {}, {.timeout_ms = kMessageTimeoutMs});
 }
@@ -169,6 +175,12 @@ void Server::handle_copy_result(const egpu_message& message) {
                                                        {.timeout_ms = kMessageTimeoutMs}) != segment::ChannelState::ok)
         return give_up("the agent's result of a copy is damaged");
     const std::lock_guard lock(pipeline_mutex_);
+    const Kernel* kernel = pipeline_.catalogue().kernel(body.kernel_id);
+    if (kernel == nullptr || kernel->copy != body.copy_id || body.reason == EGPU_COPY_SUPERSEDED)
+        return;  // of a copy that the kernel is not to run any more
+    changed_ = true;
+    if (body.reason == EGPU_COPY_NO_KERNEL)
+        return pipeline_.copy_loaded(body.kernel_id, 0, 0);  // comes with the module's next load
     if (body.reason == EGPU_COPY_ONE_PLACE || body.reason == EGPU_COPY_OTHER_DEVICE) {
         // The kernel runs instrumented in the first context; its launches elsewhere are counted as missed.
         pipeline_.note_once(
@@ -184,8 +196,9 @@ void Server::handle_copy_result(const egpu_message& message) {
         // The simulated GPU allocates no registers: what it says of them is nominal.
         if (!device_.simulated)
             pipeline_.copy_loaded(body.kernel_id, body.original_registers, body.registers);
+        else
+            pipeline_.copy_loaded(body.kernel_id, 0, 0);
     }
-    changed_ = true;
 }
 
 bool Server::send_kernels(std::uint32_t request, const ImageAnswer& answer) {
@@ -203,7 +216,7 @@ bool Server::send_kernels(std::uint32_t request, const ImageAnswer& answer) {
            segment::ChannelState::ok;
 }
 
-bool Server::send_copy(std::uint32_t request, const CopyImage& copy) {
+bool Server::send_copy(segment::MessageSender& sender, std::uint32_t request, const CopyImage& copy) {
     std::string symbols = copy.entry;
     symbols.push_back('\0');
     std::vector<egpu_table_entry> entries;
@@ -222,7 +235,9 @@ bool Server::send_copy(std::uint32_t request, const CopyImage& copy) {
                                  .entries = static_cast<std::uint32_t>(entries.size()),
                                  .symbol_bytes = static_cast<std::uint32_t>(symbols.size()),
                                  .name_bytes = static_cast<std::uint32_t>(copy.entry.size()),
-                                 .image_bytes = copy.image.size()};
+                                 .image_bytes = copy.image.size(),
+                                 .copy_id = copy.copy_id,
+                                 .reserved = 0};
     std::vector<std::byte> front;
     append(front, &head, sizeof head);
     append(front, entries.data(), entries.size() * sizeof entries[0]);
@@ -230,7 +245,7 @@ bool Server::send_copy(std::uint32_t request, const CopyImage& copy) {
     std::vector<std::byte> image = copy.image;
     image.resize(padded(image.size()));
     const std::span<const std::byte> parts[] = {front, image};
-    return sender_.send(EGPU_MESSAGE_COPY, request, parts, {.timeout_ms = kMessageTimeoutMs}) ==
+    return sender.send(EGPU_MESSAGE_COPY, request, parts, {.timeout_ms = kMessageTimeoutMs}) ==
            segment::ChannelState::ok;
 }
 
@@ -242,6 +257,7 @@ void Server::publish() {
 }
 
 void Server::publish_keys() {
+    published_keys_.resize(pipeline_.keys().size(), 0);
     for (std::uint32_t map = 0; map < published_keys_.size(); ++map) {
         const auto& keys = pipeline_.keys()[map].keys();
         for (; published_keys_[map] < keys.size(); ++published_keys_[map])

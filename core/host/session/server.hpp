@@ -27,6 +27,14 @@ public:
     /// Handles what has arrived, then ends the thread.
     void stop();
 
+    /// Changes of the probes while the application runs: built, published, sent to the agent. What the agent made of
+    /// it stands in the catalogue as results come (Kernel::waiting). One thread at a time.
+    Result<ProbeChange> add_probe(LoadedProbe probe);
+    Result<ProbeChange> remove_probe(const std::string& name);
+    Result<ProbeChange> replace_probe(const std::string& name, LoadedProbe probe);
+
+    /// Adds a warning to the session's diagnostics.
+    void note(const std::string& text);
     /// A copy of the catalogue as it stands now.
     Catalogue catalogue();
     /// Set where the agent sent what makes no sense: the session ended, originals run.
@@ -41,7 +49,12 @@ private:
     void answer_image(std::uint32_t request, const egpu_message_image& head, std::span<const std::byte> image);
     void handle_copy_result(const egpu_message& message);
     bool send_kernels(std::uint32_t request, const ImageAnswer& answer);
-    bool send_copy(std::uint32_t request, const CopyImage& copy);
+    bool send_copy(segment::MessageSender& sender, std::uint32_t request, const CopyImage& copy);
+    Result<ProbeChange> carry_out(Result<ProbeChange> change);
+    Result<std::vector<maps::Layout>> room_for(const std::vector<Map>& maps);
+    std::uint32_t assumed_sm_count() const { return pipeline_.assumed_sm_count(); }
+    bool command_copies(const ProbeChange& change);
+    void wake_agent();
     void publish();
     void publish_keys();
     void give_up(const std::string& why);
@@ -51,6 +64,7 @@ private:
     std::mutex pipeline_mutex_;  ///< the server's thread changes the pipeline, others read the catalogue
     segment::MessageReceiver receiver_;
     segment::MessageSender sender_;
+    segment::MessageSender commands_;
     Device device_;
     bool device_known_ = false;
     std::vector<std::uint32_t> published_keys_;  ///< by map

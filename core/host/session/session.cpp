@@ -19,6 +19,9 @@
 
 #include <fmt/format.h>
 
+#include "host/session/control.hpp"
+#include "host/session/control_socket.hpp"
+#include "host/session/map_description.hpp"
 #include "host/session/program_file.hpp"
 #include "host/session/server.hpp"
 #include "host/view/live_view.hpp"
@@ -30,30 +33,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Shards of per-SM maps are laid out before the device is known; fewer SMs leave some unused, more share some.
-constexpr std::uint32_t kAssumedSmCount = 128;
 constexpr std::uint32_t kKernelCapacity = 8192;
+constexpr std::uint32_t kCopyCapacity = 16384;
 /// Names of some ten thousand kernels and sites; with the bundled programs a segment stays under 32 MiB.
-constexpr std::uint64_t kCatalogueBytes = std::uint64_t{4} << 20;
-
-/// Words of 8 bytes that hold two numbers of 4; nothing where a value can't be summed word by word. Of per-SM maps:
-/// programs do nothing to their fields but add (ebpf/verifier/rules/atomics).
-std::optional<std::uint64_t> summed_words(const ebpf::MapDefinition& map) {
-    std::uint64_t narrow = 0;
-    if (!map.per_sm())
-        return std::nullopt;
-    for (const auto& field : map.value.fields) {
-        if (field.bytes != 4 && field.bytes != 8)
-            return std::nullopt;
-        const std::uint32_t last = (field.offset + field.bytes * field.elements - 1) / 8;
-        for (std::uint32_t word = field.offset / 8; field.bytes == 4 && word <= last; ++word) {
-            if (word >= 64)
-                return std::nullopt;
-            narrow |= std::uint64_t{1} << word;
-        }
-    }
-    return narrow;
-}
+constexpr std::uint64_t kCatalogueBytes = std::uint64_t{3} << 20;
 
 segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptions& options) {
     segment::SegmentRequest request;
@@ -61,20 +44,12 @@ segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptio
     request.catalogue_bytes = kCatalogueBytes;
     request.wait_ms = options.wait_ms;
     request.gpu_memory_limit = options.gpu_memory_bytes;
+    request.sample_launches = options.sample_launches;
+    request.reserve_bytes = options.reserve_bytes;
+    request.copy_capacity = kCopyCapacity;
     const auto& maps = pipeline.catalogue().maps;
-    for (std::size_t i = 0; i < maps.size(); ++i) {
-        const auto& layout = pipeline.layouts()[i];
-        const auto& definition = maps[i].definition;
-        const auto summed = summed_words(definition);
-        request.maps.push_back({.name = maps[i].name,
-                                .key_bytes = definition.key_bytes,
-                                .value_bytes = layout.value_bytes,
-                                .capacity = layout.capacity,
-                                .shards = layout.shards,
-                                .is_array = definition.is_array(),
-                                .adds_up = summed.has_value(),
-                                .narrow_words = summed.value_or(0)});
-    }
+    for (std::size_t i = 0; i < maps.size(); ++i)
+        request.maps.push_back(describe(maps[i], pipeline.layouts()[i]));
     return request;
 }
 
@@ -116,6 +91,7 @@ struct Session::State {
     Pipeline pipeline;
     segment::OwnedSegment segment;
     std::unique_ptr<Server> server;
+    ControlSocket control;  // after the server, which its thread uses
     pid_t child = 0;
     int signals = -1;
     sigset_t signals_before{};
@@ -136,6 +112,7 @@ Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() {
     if (!state_)
         return;
+    state_->control.stop();
     std::atomic_ref<std::uint32_t>(state_->segment.view().header().enabled).store(0);
     state_->server.reset();
 }
@@ -148,6 +125,7 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
             return fits.errors();
     }
     segment::remove_stale_segments();
+    remove_stale_sockets();
     Pipeline pipeline(std::move(options.probes), options.kernels, kAssumedSmCount);
     auto owned = segment::OwnedSegment::create(request_for(pipeline, options));
     if (!owned)
@@ -160,6 +138,7 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     auto& catalogue = state->pipeline.catalogue();
     catalogue.session = static_cast<std::uint32_t>(::getpid());
     catalogue.command = options.command;
+    catalogue.sample_launches = options.sample_launches;
     catalogue.started_unix_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
@@ -169,6 +148,13 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     state->signals = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     std::atomic_ref<std::uint32_t>(state->segment.view().header().enabled).store(1);
     state->server = std::make_unique<Server>(state->segment, state->pipeline);
+    Server& server = *state->server;
+    const Status listening = state->control.start(control_path(state->segment.name()),
+                                                  [&server](std::string_view line, const std::atomic<bool>& stopping) {
+                                                      return answer_request(server, line, stopping);
+                                                  });
+    if (!listening)
+        state->server->note(to_text(listening.error()));
     auto child = start_program(*plan, failure_code);
     if (!child)
         return child.errors();
@@ -191,6 +177,7 @@ std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_sig
         const pid_t ended = ::waitpid(state_->child, &status, WNOHANG);
         if (ended == state_->child || (ended < 0 && errno == ECHILD)) {
             state_->ended = Clock::now();
+            state_->control.stop();
             state_->server->stop();
             state_->pipeline.finish_insights(std::chrono::milliseconds(state_->insights_wait_ms));
             return ending_of(status);

@@ -85,6 +85,10 @@ const char* copy_reason_text(std::uint32_t reason) {
             return "its copy needs more local memory than the context has: the driver would stall the launch";
         case EGPU_COPY_OTHER_CONTEXT:
             return "it ran in more contexts at once than copies are kept for (16)";
+        case EGPU_COPY_SUPERSEDED:
+            return "another change of its probes came first";
+        case EGPU_COPY_NO_KERNEL:
+            return "its module is not loaded now";
         case EGPU_COPY_FEWER_BLOCKS:
             return "its copy would have fewer resident blocks";
         case EGPU_COPY_ONE_PLACE:
@@ -104,7 +108,9 @@ Result<SessionView> read_session(const segment::View& segment) {
     auto catalogue = catalogue_from_json(segment::read_catalogue(segment));
     if (!catalogue)
         return catalogue.errors();
-    return view_session(segment, std::move(*catalogue));
+    segment::View with_all_maps = segment;  // the catalogue may name maps that came after the segment was opened
+    with_all_maps.refresh();
+    return view_session(with_all_maps, std::move(*catalogue));
 }
 
 Result<SessionView> view_session(const segment::View& segment, Catalogue catalogue) {
@@ -113,13 +119,24 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     auto& header = segment.header();
     const std::uint64_t now = monotonic_ns();
     const auto counters = segment.kernels();
-    for (std::size_t i = 0; i < view.catalogue.kernels.size() && i < counters.size(); ++i)
-        view.counts.push_back({read_word(counters[i].launches), read_word(counters[i].launches_instrumented),
-                               read_word(counters[i].launches_captured), read_word(counters[i].copy_reason)});
+    // Instrumented launches before all launches: what is counted in between can't make more of them than there are.
+    const auto copies = segment.copies();
+    for (std::size_t i = 0; i < view.catalogue.copies.size() && i < copies.size(); ++i)
+        view.copy_launches.push_back(read_word(copies[i].launches));
+    for (std::size_t i = 0; i < view.catalogue.kernels.size() && i < counters.size(); ++i) {
+        KernelCounts counts;
+        counts.instrumented = read_word(counters[i].launches_instrumented);
+        counts.left_out = read_word(counters[i].launches_left_out);
+        counts.launches = read_word(counters[i].launches);
+        counts.captured = read_word(counters[i].launches_captured);
+        counts.copy_reason = read_word(counters[i].copy_reason);
+        view.counts.push_back(counts);
+    }
     view.counts.resize(view.catalogue.kernels.size());
-    if (view.catalogue.maps.size() != segment.map_count())
+    // A map is in the segment before it is in the catalogue.
+    if (view.catalogue.maps.size() > segment.map_count())
         return error("EGPU-M012", "the session's catalogue and its maps disagree");
-    for (std::uint32_t i = 0; i < segment.map_count(); ++i) {
+    for (std::uint32_t i = 0; i < view.catalogue.maps.size(); ++i) {
         if (!same_shape(segment, i, view.catalogue.maps[i]))
             return error("EGPU-M012", "the session's catalogue and its maps disagree");
         view.maps.push_back(read_map(segment, i, view.catalogue.maps[i], now));

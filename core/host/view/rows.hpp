@@ -19,7 +19,7 @@ struct MapData {
     maps::Layout layout;
     std::uint32_t slots = 0;              ///< that `values` holds
     std::vector<std::byte> keys;          ///< key_bytes x slots; empty for arrays
-    std::vector<std::byte> values;        ///< stride x shards x slots
+    std::vector<std::byte> values;        ///< stride x slots, shard by shard
     std::optional<std::uint64_t> age_ns;  ///< since the copy; nullopt: never copied
     std::uint32_t refused_keys = 0;       ///< keys that found the map full
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/view/session_view.hpp"
 
+#include <algorithm>
+#include <map>
+
 namespace egpu::host {
 
 std::uint64_t SessionView::launches() const {
@@ -15,6 +18,36 @@ std::uint64_t SessionView::instrumented_launches() const {
     for (const auto& count : counts)
         sum += count.instrumented;
     return sum;
+}
+
+std::uint64_t SessionView::left_out_launches() const {
+    std::uint64_t sum = 0;
+    for (const auto& count : counts)
+        sum += count.left_out;
+    return sum;
+}
+
+Coverage SessionView::coverage(std::string_view probe, std::uint32_t kernel_id) const {
+    std::map<std::uint32_t, std::uint64_t> covered;  // by kernel id
+    for (std::size_t i = 0; i < catalogue.copies.size(); ++i) {
+        const Copy& copy = catalogue.copies[i];
+        const bool holds_it = std::any_of(copy.probes.begin(), copy.probes.end(), [&](std::uint32_t index) {
+            return index < catalogue.probes.size() && catalogue.probes[index].probe == probe;
+        });
+        if (holds_it && (kernel_id == 0 || copy.kernel_id == kernel_id))
+            covered[copy.kernel_id] += i < copy_launches.size() ? copy_launches[i] : 0;
+    }
+    Coverage coverage;
+    for (const auto& [kernel, launches] : covered) {
+        const std::uint64_t all = kernel >= 1 && kernel <= counts.size() ? counts[kernel - 1].launches : 0;
+        coverage.launches += all;
+        coverage.covered += std::min(launches, all);  // the two are read one after the other, while they grow
+    }
+    return coverage;
+}
+
+Coverage SessionView::coverage_of(const MapData& data, std::uint32_t kernel_id) const {
+    return coverage(std::string_view(data.map->name).substr(0, data.map->name.find('/')), kernel_id);
 }
 
 bool SessionView::complete() const {

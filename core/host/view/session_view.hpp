@@ -19,13 +19,22 @@ struct KernelCounts {
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
     std::uint64_t captured = 0;     ///< recorded into a graph, as the original
+    std::uint64_t left_out = 0;     ///< ran the original because --sample leaves them out
     std::uint32_t copy_reason = 0;  ///< egpu_copy_reason: why its copy did not run, last
+};
+
+/// How many of the launches of some kernels a probe saw.
+struct Coverage {
+    std::uint64_t covered = 0;   ///< launches of copies that hold it
+    std::uint64_t launches = 0;  ///< all
+    bool whole() const { return covered == launches; }
 };
 
 struct SessionView {
     Catalogue catalogue;
-    std::vector<KernelCounts> counts;  ///< by kernel id - 1
-    std::vector<MapData> maps;         ///< by map index; `map` points into `catalogue`
+    std::vector<KernelCounts> counts;          ///< by kernel id - 1
+    std::vector<std::uint64_t> copy_launches;  ///< by copy id - 1
+    std::vector<MapData> maps;                 ///< by map index; `map` points into `catalogue`
 
     std::string device_name;  ///< "" until the application used CUDA
     std::uint32_t compute_capability = 0;
@@ -45,6 +54,11 @@ struct SessionView {
 
     std::uint64_t launches() const;
     std::uint64_t instrumented_launches() const;
+    std::uint64_t left_out_launches() const;
+    /// Of one kernel, or (kernel_id 0) of all kernels that the probe was ever attached to. `probe`: "bandwidth".
+    Coverage coverage(std::string_view probe, std::uint32_t kernel_id = 0) const;
+    /// The same for a map's probe: what its values stand for.
+    Coverage coverage_of(const MapData& data, std::uint32_t kernel_id = 0) const;
     /// True where every launch was counted and the maps were copied for the last time: totals are exact, else "at
     /// least".
     bool complete() const;

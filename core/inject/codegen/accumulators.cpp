@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums that stay in registers from a function's start to its exits.
+// Counts that stay in registers from a function's start to its exits, and counts of a place that need none.
 //
 //   before:   ret;
 //   after:    {
 //             activemask.b32 %egpu_w0;                             who leaves here
+//             redux.sync.add.u32 ...                               sm_80: the sum of 27 bits at a time
+//             @%egpu_p0 red.relaxed.gpu.global.add.u64 ...         lane i adds to element i (lane_adds.cpp)
+//             }
+//             ret;
+//   below sm_80:
 //             shfl.sync.idx ... the leader's sums; vote.sync.all   all the same?
 //             @%egpu_p1 bra $egpu_1;
 //   $egpu_0:  each lane adds the sums of the next lane that it knows; five rounds at most
 //             @%egpu_p2 bra $egpu_0;
-//   $egpu_1:  @%egpu_p0 red.relaxed.gpu.global.add.u64 [%egpu_d0+8], %egpu_d3;    the leader, for all
-//             }
-//             ret;
+//   $egpu_1:
 // 32 lanes that add to one address one after the other cost more than anything else that a probe does: on an H200 a
 // vector addition of 65 us took 4,860 us with a red by each thread at its exit.
 #include "inject/codegen/addresses.hpp"
 #include "inject/codegen/codegen.hpp"
+#include "inject/codegen/lane_adds.hpp"
 
 namespace egpu::inject {
 
-namespace {
-
-void require_version(FunctionContext& function, std::uint32_t major, std::uint32_t minor) {
-    Target& required = function.required;
+void FunctionContext::require_version(std::uint32_t major, std::uint32_t minor) {
     if (std::pair(required.ptx_major, required.ptx_minor) < std::pair(major, minor)) {
         required.ptx_major = major;
         required.ptx_minor = minor;
     }
 }
+
+namespace {
 
 class Flush {
 public:
@@ -34,49 +37,119 @@ public:
 
     /// Each thread for itself: in a loop, lanes may be anywhere.
     std::string by_threads() {
-        for (const auto& accumulator : function_.accumulators) {
-            add(accumulator, accumulator.register_name, {});
-            body_.add(fmt::format("mov.u64 {}, 0", accumulator.register_name));
+        const bool scoped = function_.target.sm >= 70;
+        if (scoped)
+            function_.require_version(6, 0);
+        for (const auto& [element, value] : totals(own_counts())) {
+            const std::string base = addresses_.base_of(element.map, element.slot), any = registers_.predicate();
+            body_.add(fmt::format("setp.ne.s64 {}, {}, 0", any, value));
+            body_.add(fmt::format("@{} red{}.add.u64 [{}+{}], {}", any, scoped ? ".relaxed.gpu.global" : ".global",
+                                  base, element.byte, value));
         }
+        for (const auto& accumulator : function_.accumulators)
+            body_.add(fmt::format("mov.u64 {}, 0", accumulator.register_name));
         return text();
     }
 
-    /// The lanes that leave together: summed up first, then added by the lowest of them. The decisions to branch are
-    /// the same in all lanes of the mask, so all of them come to every shfl and vote that names them.
+    /// The lanes that leave together: summed up first. The decisions to branch are the same in all lanes of the mask,
+    /// so all of them come to every redux, shfl and vote that names them.
     std::string by_warps() {
-        require_version(function_, 6, 2);
+        function_.require_version(6, 2);
+        lanes_.gather();
+        std::vector<std::string> counts;
+        if (function_.target.sm >= 80) {
+            function_.require_version(7, 0);
+            for (const auto& accumulator : function_.accumulators)
+                counts.push_back(sum_by_redux(accumulator));
+        } else {
+            counts = sum_by_shuffle();
+        }
+        std::vector<LaneAdds::Addition> additions;
+        for (const auto& [element, value] : totals(counts))
+            additions.push_back({element, value, 0});
+        lanes_.add(std::move(additions));
+        return text();
+    }
+
+    /// `amounts` for every lane that is here.
+    std::string of_lanes(const std::vector<Share>& amounts) {
+        function_.require_version(6, 2);
+        lanes_.gather();
+        std::vector<LaneAdds::Addition> additions;
+        for (const Share& share : amounts)
+            additions.push_back({share.element, {}, share.factor});
+        lanes_.add(std::move(additions));
+        return text();
+    }
+
+    std::uint32_t instructions() const { return addresses_.statements().instructions() + body_.instructions(); }
+
+private:
+    std::vector<std::string> own_counts() const {
+        std::vector<std::string> names;
+        for (const auto& accumulator : function_.accumulators)
+            names.push_back(accumulator.register_name);
+        return names;
+    }
+
+    /// What each element gets, when the counts of the accumulators are these.
+    std::map<ebpf::StaticElement, std::string> totals(const std::vector<std::string>& counts) {
+        std::map<ebpf::StaticElement, std::string> values;
+        for (std::size_t i = 0; i < counts.size(); ++i)
+            for (const Share& share : function_.accumulators[i].shares) {
+                std::string& value = values[share.element];
+                if (value.empty() && share.factor == 1) {
+                    value = counts[i];
+                    continue;
+                }
+                const std::string sum = registers_.b64();
+                if (value.empty())
+                    body_.add(fmt::format("mul.lo.s64 {}, {}, {}", sum, counts[i], share.factor));
+                else
+                    body_.add(fmt::format("mad.lo.s64 {}, {}, {}, {}", sum, counts[i], share.factor, value));
+                value = sum;
+            }
+        return values;
+    }
+
+    /// Sums of 32 numbers of 27 bits fit 32 bits. A count of instructions never reaches 2^54; a program's own sum may.
+    std::string sum_by_redux(const Accumulator& accumulator) {
+        constexpr std::uint32_t kBits = 27;
+        const std::uint32_t parts = accumulator.counts_instructions ? 2 : 3;
+        const std::string total = registers_.b64();
+        for (std::uint32_t part = 0; part < parts; ++part) {
+            const std::string bits = registers_.b64(), sum = registers_.b32(), wide = registers_.b64();
+            body_.add(fmt::format("shr.u64 {}, {}, {}", bits, accumulator.register_name, part * kBits));
+            body_.add(fmt::format("cvt.u32.u64 {}, {}", sum, bits));
+            body_.add(fmt::format("and.b32 {}, {}, {:#x}", sum, sum, (1u << kBits) - 1));
+            body_.add(fmt::format("redux.sync.add.u32 {}, {}, {}", sum, sum, lanes_.mask()));
+            body_.add(fmt::format("cvt.u64.u32 {}, {}", part == 0 ? total : wide, sum));
+            if (part == 0)
+                continue;
+            body_.add(fmt::format("shl.b64 {}, {}, {}", wide, wide, part * kBits));
+            body_.add(fmt::format("add.s64 {}, {}, {}", total, total, wide));
+        }
+        return total;
+    }
+
+    std::vector<std::string> sum_by_shuffle() {
         const std::string loop = fmt::format("$egpu_{}", function_.next_label++);
         const std::string add_up = fmt::format("$egpu_{}", function_.next_label++);
-        begin();
+        lowest_ = registers_.b32();
+        body_.add(fmt::format("brev.b32 {}, {}", lowest_, lanes_.mask()));
+        body_.add(fmt::format("clz.b32 {}, {}", lowest_, lowest_));
         multiply_where_equal(add_up);
         sum_over_lanes(loop);
         body_.label(add_up);
-        for (std::size_t i = 0; i < sums_.size(); ++i)
-            add(function_.accumulators[i], sums_[i], leads_);
-        return text();
-    }
-
-private:
-    void begin() {
-        mask_ = registers_.b32();
-        count_ = registers_.b32();
-        lowest_ = registers_.b32();
-        leads_ = registers_.predicate();
-        const std::string lane = registers_.b32();
-        body_.add(fmt::format("activemask.b32 {}", mask_));
-        body_.add(fmt::format("popc.b32 {}, {}", count_, mask_));
-        body_.add(fmt::format("brev.b32 {}, {}", lowest_, mask_));
-        body_.add(fmt::format("clz.b32 {}, {}", lowest_, lowest_));
-        body_.add(fmt::format("mov.u32 {}, %laneid", lane));
-        body_.add(fmt::format("setp.eq.u32 {}, {}, {}", leads_, lane, lowest_));
+        return sums_;
     }
 
     /// A 64-bit value of another lane of the mask.
     std::string from_lane(const std::string& value, const std::string& lane) {
         const std::string low = registers_.b32(), high = registers_.b32(), other = registers_.b64();
         body_.add(fmt::format("mov.b64 {{{}, {}}}, {}", low, high, value));
-        body_.add(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", low, low, lane, mask_));
-        body_.add(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", high, high, lane, mask_));
+        body_.add(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", low, low, lane, lanes_.mask()));
+        body_.add(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", high, high, lane, lanes_.mask()));
         body_.add(fmt::format("mov.b64 {}, {{{}, {}}}", other, low, high));
         return other;
     }
@@ -93,8 +166,8 @@ private:
                 body_.add(fmt::format("setp.eq.and.s64 {}, {}, {}, {}", equal, accumulator.register_name, other, all));
             all = equal;
         }
-        body_.add(fmt::format("vote.sync.all.pred {}, {}, {}", equal, equal, mask_));
-        body_.add(fmt::format("cvt.u64.u32 {}, {}", wide, count_));
+        body_.add(fmt::format("vote.sync.all.pred {}, {}, {}", equal, equal, lanes_.mask()));
+        body_.add(fmt::format("cvt.u64.u32 {}, {}", wide, lanes_.count()));
         for (const auto& accumulator : function_.accumulators) {
             sums_.push_back(registers_.b64());
             body_.add(fmt::format("mul.lo.s64 {}, {}, {}", sums_.back(), accumulator.register_name, wide));
@@ -103,6 +176,7 @@ private:
     }
 
     /// Doubling: a lane that has the sums of itself and the next n - 1 lanes of the mask takes those of the n after.
+    /// The lowest lane has the whole, and tells the others.
     void sum_over_lanes(const std::string& loop) {
         const std::string next = registers_.b32(), above = registers_.b32(), reach = registers_.b32();
         const std::string exists = registers_.predicate(), more = registers_.predicate();
@@ -110,7 +184,7 @@ private:
             body_.add(fmt::format("mov.b64 {}, {}", sums_[i], function_.accumulators[i].register_name));
         // The next lane of the mask; 32: none (clz of 0).
         body_.add(fmt::format("mov.u32 {}, %lanemask_gt", above));
-        body_.add(fmt::format("and.b32 {}, {}, {}", above, above, mask_));
+        body_.add(fmt::format("and.b32 {}, {}, {}", above, above, lanes_.mask()));
         body_.add(fmt::format("brev.b32 {}, {}", next, above));
         body_.add(fmt::format("clz.b32 {}, {}", next, next));
         body_.add(fmt::format("mov.u32 {}, 1", reach));
@@ -122,27 +196,13 @@ private:
             const std::string other = from_lane(sum, from);
             body_.add(fmt::format("@{} add.s64 {}, {}, {}", exists, sum, sum, other));
         }
-        body_.add(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", beyond, next, from, mask_));
+        body_.add(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", beyond, next, from, lanes_.mask()));
         body_.add(fmt::format("selp.b32 {}, {}, 32, {}", next, beyond, exists));
         body_.add(fmt::format("shl.b32 {}, {}, 1", reach, reach));
-        body_.add(fmt::format("setp.lt.u32 {}, {}, {}", more, reach, count_));
+        body_.add(fmt::format("setp.lt.u32 {}, {}, {}", more, reach, lanes_.count()));
         body_.add(fmt::format("@{} bra {}", more, loop));
-    }
-
-    /// Adds a sum that is not 0 to its map; `who`: only the lane for which it holds.
-    void add(const Accumulator& accumulator, const std::string& sum, const std::string& who) {
-        const auto& element = accumulator.element;
-        const std::string base = addresses_.base_of(element.map, element.slot);
-        const std::string any = registers_.predicate();
-        const bool scoped = function_.target.sm >= 70;
-        if (who.empty())
-            body_.add(fmt::format("setp.ne.s64 {}, {}, 0", any, sum));
-        else
-            body_.add(fmt::format("setp.ne.and.s64 {}, {}, 0, {}", any, sum, who));
-        body_.add(fmt::format("@{} red{}.add.u64 [{}+{}], {}", any, scoped ? ".relaxed.gpu.global" : ".global", base,
-                              element.byte, sum));
-        if (scoped)
-            require_version(function_, 6, 0);
+        for (const auto& sum : sums_)
+            body_.add(fmt::format("mov.b64 {}, {}", sum, from_lane(sum, lowest_)));
     }
 
     std::string text() const {
@@ -153,7 +213,8 @@ private:
     Registers registers_;
     ElementAddresses addresses_;
     Statements body_;
-    std::string mask_, count_, lowest_, leads_;
+    LaneAdds lanes_{function_, registers_, addresses_, body_};
+    std::string lowest_;
     std::vector<std::string> sums_;
 };
 
@@ -173,6 +234,14 @@ std::string emit_accumulator_flush(FunctionContext& function, bool keep_running)
         return {};
     Flush flush(function);
     return keep_running ? flush.by_threads() : flush.by_warps();
+}
+
+EmittedProbe emit_lane_adds(FunctionContext& function, const std::vector<Share>& amounts) {
+    Flush flush(function);
+    EmittedProbe probe;
+    probe.text = flush.of_lanes(amounts);
+    probe.instructions = flush.instructions();
+    return probe;
 }
 
 }  // namespace egpu::inject

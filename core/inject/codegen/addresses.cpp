@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //   shard 0 only:      ld.const.u64 %egpu_d0, [egpu_table+8];
-//   132 shards of 16:  ld.const.u64 %egpu_d0, [egpu_table+8];
+//   128 shards:        ld.const.u64 %egpu_d0, [egpu_table+8];
 //                      mov.u32 %egpu_w0, %smid;
-//                      rem.u32 %egpu_w0, %egpu_w0, 132;
-//                      mul.wide.u32 %egpu_d1, %egpu_w0, 16;
+//                      and.b32 %egpu_w0, %egpu_w0, 127;
+//                      mul.wide.u32 %egpu_d1, %egpu_w0, 65536;
 //                      add.s64 %egpu_d0, %egpu_d0, %egpu_d1;
+//   100 shards:        mul.hi.u32 %egpu_w1, %egpu_w0, 42949673;      the quotient: ptxas divides for a rem
+//                      mad.lo.s32 %egpu_w0, %egpu_w1, -100, %egpu_w0;
 #include "inject/codegen/addresses.hpp"
+
+#include <bit>
 
 namespace egpu::inject {
 
@@ -17,7 +21,15 @@ std::string ElementAddresses::shard_offset(const maps::Layout& layout) {
     wide = registers_.b64();
     const std::string sm = registers_.b32();
     statements_.add(fmt::format("mov.u32 {}, %smid", sm));
-    statements_.add(fmt::format("rem.u32 {}, {}, {}", sm, sm, layout.shards));
+    if (std::has_single_bit(layout.shards)) {
+        statements_.add(fmt::format("and.b32 {}, {}, {}", sm, sm, layout.shards - 1));
+    } else {
+        // Right for %smid * shards < 2^32: the rounded-up reciprocal is less than `shards` / 2^32 too large.
+        const std::string quotient = registers_.b32();
+        const std::uint64_t reciprocal = ((std::uint64_t{1} << 32) + layout.shards - 1) / layout.shards;
+        statements_.add(fmt::format("mul.hi.u32 {}, {}, {}", quotient, sm, reciprocal));
+        statements_.add(fmt::format("mad.lo.s32 {}, {}, -{}, {}", sm, quotient, layout.shards, sm));
+    }
     statements_.add(fmt::format("mul.wide.u32 {}, {}, {}", wide, sm, layout.shard_distance()));
     return wide;
 }

@@ -55,7 +55,7 @@ bool Emitter::add_to_accumulator(std::uint32_t at, const std::string& operand) {
     StaticElement element = *memory;
     element.map += map_base_;
     for (const auto& accumulator : function_.accumulators) {
-        if (accumulator.element == element) {
+        if (accumulator.is_sum_of(element)) {
             effect(fmt::format("add.s64 {}, {}, {}", accumulator.register_name, accumulator.register_name, operand));
             return true;
         }

@@ -51,11 +51,7 @@ void Emitter::refuse(std::string_view code, std::string message, std::string fix
 }
 
 void Emitter::require_version(std::uint32_t major, std::uint32_t minor) {
-    Target& required = function_.required;
-    if (std::pair(required.ptx_major, required.ptx_minor) < std::pair(major, minor)) {
-        required.ptx_major = major;
-        required.ptx_minor = minor;
-    }
+    function_.require_version(major, minor);
 }
 
 void Emitter::check_site() {

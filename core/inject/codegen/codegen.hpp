@@ -53,10 +53,24 @@ struct SiteBinding {
     bool in_device_function = false;         ///< no kernel parameters there: egpu_arg is refused
 };
 
-/// A value kept in a 64-bit register per thread until the exit.
-struct Accumulator {
+/// What one of something adds to an element.
+struct Share {
     ebpf::StaticElement element;  ///< `map` counts in the session's maps: AccumulatorUse's plus map_base
-    std::string register_name;    ///< "%egpu_acc0"
+    std::uint32_t factor = 1;
+    bool operator==(const Share&) const = default;
+};
+
+/// A count kept in a 64-bit register per thread until the exit. One of it adds its shares to their elements: that of
+/// a program's own sum is the element itself; a loop that always loads 8 bytes in 2 accesses has shares 8 and 2.
+struct Accumulator {
+    std::vector<Share> shares;
+    std::string register_name;         ///< "%egpu_acc0"
+    bool counts_instructions = false;  ///< else a program's sum, which can be any number
+
+    /// True where a program that adds to the element may add to the register.
+    bool is_sum_of(const ebpf::StaticElement& element) const {
+        return !counts_instructions && shares.size() == 1 && shares.front() == Share{element, 1};
+    }
 };
 
 /// What all sites of one function share while text is generated.
@@ -67,6 +81,8 @@ struct FunctionContext {
     std::vector<Accumulator> accumulators;               ///< chosen by inject/rewrite; none in device functions
     std::uint32_t next_label = 0;                        ///< makes "$egpu_N" unique in the module
     Target required;                                     ///< raised by codegen: the .version the text needs
+
+    void require_version(std::uint32_t major, std::uint32_t minor);
 };
 
 struct EmittedProbe {
@@ -84,9 +100,11 @@ Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const S
 
 /// `.reg .b64 %egpu_accN;` for each accumulator, and their zeroing: at a function's start.
 std::string emit_accumulator_start(const FunctionContext& function);
-/// Adds every accumulator to its map: before an exit. Predicated on nothing: the caller's lanes are those that leave;
-/// they sum up among themselves first (activemask and shfl.sync, so nothing may stand between this text's statements).
-/// With `keep_running` (back-edge flush) each thread adds for itself, and accumulators are zeroed.
+/// Adds every accumulator to its elements: before an exit. Predicated on nothing: the caller's lanes are those that
+/// leave; they sum up among themselves first (activemask and redux.sync or shfl.sync, so nothing may stand between this
+/// text's statements). With `keep_running` (back-edge flush) each thread adds for itself, and accumulators are zeroed.
 std::string emit_accumulator_flush(FunctionContext& function, bool keep_running);
+/// Adds `amounts`, of different elements, for every lane that is here.
+EmittedProbe emit_lane_adds(FunctionContext& function, const std::vector<Share>& amounts);
 
 }  // namespace egpu::inject

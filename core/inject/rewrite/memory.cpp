@@ -12,6 +12,7 @@
 // The text stands behind a label of the instruction, so it runs on every way to it. The test is there only for generic
 // addresses whose space the function doesn't show (inject/match/spaces.hpp).
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -105,6 +106,8 @@ Result<std::string> text_of(FunctionWriter& writer, const Firings& firings, std:
                             std::string_view latency) {
     std::string text;
     for (const Firing* firing : firings) {
+        if (writer.is_counted(*firing))
+            continue;
         SiteBinding binding = bind_memory(writer, *firing, base);
         binding.latency = std::string(latency);
         auto one = firing_text(writer, *firing, std::move(binding));
@@ -176,8 +179,16 @@ Status insert_before_and_after(FunctionWriter& writer, const ptx::Instruction& i
     auto text = text_of(writer, before, {}, {});
     if (!text)
         return text.errors();
+    *text += writer.counts_at(instruction, false);
+    std::string counts = writer.counts_at(instruction, true);
+    if (!after.empty())  // a load that is timed: nothing but the clock may stand behind it
+        *text += std::exchange(counts, {});
     if (!text->empty())
         writer.editor().insert_before(instruction.range, fmt::format("{}\t", inserted(*text)));
+    if (!counts.empty()) {
+        counts.pop_back();
+        writer.editor().insert_after(instruction.range, "\n" + counts);
+    }
     if (after.empty())
         return ok();
     const TimedLoad timed = time_load(writer, *after.front());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of a rewrite: plan all firings, choose the accumulators over all of them, then write each function from its
-// start to its end, so that insertions at one place keep their order.
+// The order of a rewrite: plan all firings, choose over all of them what is counted in registers, then write each
+// function from its start to its end, so that insertions at one place keep their order.
 #include "inject/rewrite/rewrite.hpp"
 
 #include <algorithm>
@@ -73,11 +73,9 @@ Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor
     if (!plan)
         return plan.errors();
     result.outcomes = std::move(plan->outcomes);
-    const auto accumulators = choose_accumulators(request, *plan);
-    result.accumulators = static_cast<std::uint32_t>(accumulators.size());
-
     const SortedFirings firings = sort_firings(*plan, request);
     std::uint32_t next_label = 0;
+    Sums sums;
     for (const auto* function : request.functions) {
         if (function->body == nullptr)
             continue;
@@ -86,9 +84,13 @@ Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor
         context.table = request.table;
         context.layouts = request.layouts;
         context.next_label = next_label;
-        if (function == request.functions.front())
-            context.accumulators = accumulators;
         FunctionWriter writer(request, *function, context, editor, result);
+        if (function == request.functions.front()) {
+            sums = choose_sums(request, *plan, writer);
+            result.accumulators = static_cast<std::uint32_t>(sums.accumulators.size());
+            context.accumulators = sums.accumulators;
+        }
+        writer.count_with(sums);
         if (auto status = write_function(writer, firings); !status)
             return status.errors();
         next_label = context.next_label;

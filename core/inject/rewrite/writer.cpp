@@ -87,6 +87,26 @@ void FunctionWriter::skip(const Firing& firing, std::string_view code, std::stri
     outcome.notes.push_back(std::move(note));
 }
 
+std::string FunctionWriter::counts_at(const ptx::Instruction& instruction, bool after) {
+    std::string text;
+    if (sums_ == nullptr)
+        return text;
+    for (const Count& one : sums_->counts) {
+        if (one.at != &instruction || one.after != after)
+            continue;
+        for (const auto& add : one.adds)
+            text += fmt::format("\t{0}add.s64 {1}, {1}, {2};\n", one.guard,
+                                sums_->accumulators[add.accumulator].register_name, add.amount);
+        count(static_cast<std::uint32_t>(one.adds.size()));
+        if (one.shares.empty())
+            continue;
+        const EmittedProbe adds = emit_lane_adds(context_, one.shares);
+        text += adds.text;
+        count(adds.instructions);
+    }
+    return text;
+}
+
 Result<std::string> FunctionWriter::emit(const Firing& firing, SiteBinding binding) {
     if (firing.specialized->empty)
         return std::string();

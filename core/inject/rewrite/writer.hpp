@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "inject/match/outline.hpp"
+#include "inject/rewrite/accumulators.hpp"
 #include "inject/rewrite/firing.hpp"
 
 namespace egpu::inject {
@@ -39,6 +40,12 @@ public:
     void skip(const Firing& firing, std::string_view code, std::string reason);
     bool is_skipped(const Firing& firing) const { return skipped_.contains({firing.program, firing.site.instruction}); }
 
+    /// What is counted instead of written out; must outlive the writer.
+    void count_with(const Sums& sums) { sums_ = &sums; }
+    bool is_counted(const Firing& firing) const { return sums_ != nullptr && sums_->counted.contains(&firing); }
+    /// Text of the counts that stand before an instruction, or after it.
+    std::string counts_at(const ptx::Instruction& instruction, bool after);
+
     /// The text of a firing with this binding; counted. Granularity, event and numbers are filled in.
     Result<std::string> emit(const Firing& firing, SiteBinding binding);
 
@@ -51,6 +58,7 @@ private:
     FunctionContext& context_;
     ptx::Editor& editor_;
     RewriteResult& result_;
+    const Sums* sums_ = nullptr;
     std::unordered_map<const ptx::Instruction*, std::size_t> index_of_;
     std::vector<bool> inside_call_, straight_only_;
     std::set<std::pair<std::size_t, const ptx::Instruction*>> skipped_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "maps/layout/layout.hpp"
 
+#include <bit>
+
 namespace egpu::maps {
 
 Layout make_layout(std::uint32_t value_bytes, std::uint32_t max_entries, bool per_sm, std::uint32_t sm_count) {
@@ -12,7 +14,10 @@ Layout make_layout(std::uint32_t value_bytes, std::uint32_t max_entries, bool pe
     const std::uint64_t one_shard = layout.device_bytes();
     if (per_sm && one_shard != 0) {
         const std::uint64_t fit = kShardBudget / one_shard;
-        layout.shards = static_cast<std::uint32_t>(fit < 1 ? 1 : fit > sm_count ? sm_count : fit);
+        if (sm_count <= 2 * kShardBudget / one_shard)
+            layout.shards = sm_count;
+        else
+            layout.shards = fit < 1 ? 1 : std::bit_floor(static_cast<std::uint32_t>(fit));
     }
     if (layout.shards == 0)
         layout.shards = 1;

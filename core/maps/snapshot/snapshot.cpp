@@ -53,7 +53,7 @@ CopyResult copy_published(const Published& published, const Layout& layout, Snap
         if (taken == 0 && before % 2 == 0)
             return CopyResult::none_yet;
         const std::uint32_t slots = std::min(said, layout.capacity);
-        const std::uint64_t bytes = layout.used_bytes(slots);
+        const std::uint64_t bytes = layout.snapshot_bytes(slots);
         if (before % 2 != 0 || bytes > published.data[which].size())
             continue;
         snapshot->bytes.resize(bytes);
@@ -70,19 +70,20 @@ CopyResult copy_published(const Published& published, const Layout& layout, Snap
 
 bool merge_slot(std::span<const std::byte> snapshot, const Layout& layout, std::uint32_t slot,
                 std::span<const FieldRange> fields, std::span<std::byte> out) {
-    const std::uint64_t begin = layout.offset_of(slot, 0);
-    const std::uint64_t bytes = std::uint64_t{layout.stride} * layout.shards;
-    if (slot >= layout.capacity || begin > snapshot.size() || bytes > snapshot.size() - begin)
+    if (layout.stride == 0 || layout.shards == 0)
+        return false;
+    const std::size_t slots = snapshot.size() / layout.stride / layout.shards;
+    if (slot >= layout.capacity || slot >= slots)
         return false;
     if (out.size() < layout.value_bytes || layout.stride < layout.value_bytes ||
         !fields_fit(fields, layout.value_bytes))
         return false;
     if (layout.shards > 1 && fields.empty() && layout.value_bytes % 8 != 0)
         return false;
-    const std::byte* shard = snapshot.data() + begin;
+    const std::byte* shard = snapshot.data() + layout.offset_of(slot, 0);
     std::memcpy(out.data(), shard, layout.value_bytes);
     for (std::uint32_t i = 1; i < layout.shards; ++i) {
-        shard += layout.stride;
+        shard += slots * layout.stride;
         for (const FieldRange& field : fields)
             add_field(out.data(), shard, field);
         for (std::uint32_t at = 0; fields.empty() && at < layout.value_bytes; at += 8)

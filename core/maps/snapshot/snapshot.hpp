@@ -23,7 +23,7 @@ struct Published {
 };
 
 struct Snapshot {
-    std::vector<std::byte> bytes;  ///< used_bytes(slots) of the map's layout
+    std::vector<std::byte> bytes;  ///< snapshot_bytes(slots) of the map's layout
     std::uint32_t slots = 0;
     std::uint64_t taken_ns = 0;
 };
@@ -44,9 +44,10 @@ struct FieldRange {
     std::uint32_t size = 0;
 };
 
-/// The merged value of one slot into `out` (value_bytes). Without `fields` the value is taken as 8-byte words, which
-/// needs a size that is a multiple of 8. With fields, bytes that none covers come from shard 0 (padding). A map with
-/// one shard is copied as it is. False where slot, fields or sizes don't fit; `out` is then untouched.
+/// The merged value of one slot of a whole snapshot into `out` (value_bytes). Without `fields` the value is taken as
+/// 8-byte words, which needs a size that is a multiple of 8. With fields, bytes that none covers come from shard 0
+/// (padding). A map with one shard is copied as it is. False where slot, fields or sizes don't fit; `out` is then
+/// untouched.
 [[nodiscard]] bool merge_slot(std::span<const std::byte> snapshot, const Layout& layout, std::uint32_t slot,
                               std::span<const FieldRange> fields, std::span<std::byte> out);
 

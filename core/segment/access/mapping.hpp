@@ -32,6 +32,8 @@ public:
     bool unlink() const;
 
     const View& view() const { return view_; }
+    /// View::refresh
+    void refresh() { view_.refresh(); }
     std::string_view name() const { return {name_ + 1, name_length_}; }
 
 private:

@@ -71,40 +71,48 @@ AccessError View::check_header(const egpu_segment_header& header, std::uint64_t 
         return AccessError::too_short;
     bytes_ = said;  // a longer file is no harm: what lies behind is never looked at
     kernel_capacity_ = header.kernel_capacity;
-    map_count_ = header.map_count;
+    map_count_ = load_acquire(header.map_count);
     kernels_ = header.kernels;
     map_entries_ = header.maps;
     to_host_ = header.to_host.data;
     to_agent_ = header.to_agent.data;
+    commands_ = header.commands.data;
+    copies_ = header.copies;
+    reserve_ = header.reserve;
     catalogue_[0] = header.catalogue[0];
     catalogue_[1] = header.catalogue[1];
     if (kernel_capacity_ > EGPU_SEGMENT_MAX_KERNELS || map_count_ > EGPU_SEGMENT_MAX_MAPS)
         return AccessError::corrupt;
     const bool sound = inside(kernels_, sizeof(egpu_kernel_counters) * std::uint64_t{kernel_capacity_}) &&
-                       inside(map_entries_, sizeof(egpu_map_entry) * std::uint64_t{map_count_}) &&
+                       inside(map_entries_, sizeof(egpu_map_entry) * std::uint64_t{map_count_}) && inside(copies_, 0) &&
+                       inside(reserve_, 0) && inside(commands_, kSmallestRing) && commands_.bytes % 8 == 0 &&
                        inside(to_host_, kSmallestRing) && to_host_.bytes % 8 == 0 && inside(to_agent_, kSmallestRing) &&
                        to_agent_.bytes % 8 == 0 && inside(catalogue_[0], 0) && inside(catalogue_[1], 0);
     return sound ? AccessError::none : AccessError::corrupt;
 }
 
-AccessError View::check_maps(const egpu_segment_header&) {
-    for (std::uint32_t i = 0; i < map_count_; ++i) {
-        egpu_map_entry entry;
-        std::memcpy(&entry, base_ + map_entries_.offset + sizeof(entry) * i, sizeof(entry));
-        MapGeometry& map = maps_[i];
-        map = {entry.value_bytes,  entry.stride,
-               entry.capacity,     entry.shards,
-               entry.key_bytes,    entry.is_array != 0,
-               entry.keys.offset,  {entry.snapshot[0].offset, entry.snapshot[1].offset},
-               entry.adds_up != 0, entry.narrow_words};
-        if (!plausible(map))
-            return AccessError::corrupt;
-        const std::uint64_t key_bytes = map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity;
-        if (!inside(entry.keys, key_bytes) || !inside(entry.snapshot[0], map.device_bytes()) ||
-            !inside(entry.snapshot[1], map.device_bytes()))
-            return AccessError::corrupt;
-    }
-    return AccessError::none;
+bool View::check_map(std::uint32_t index) {
+    egpu_map_entry entry;
+    std::memcpy(&entry, base_ + map_entries_.offset + sizeof(entry) * index, sizeof(entry));
+    MapGeometry& map = maps_[index];
+    map = {entry.value_bytes,  entry.stride,
+           entry.capacity,     entry.shards,
+           entry.key_bytes,    entry.is_array != 0,
+           entry.keys.offset,  {entry.snapshot[0].offset, entry.snapshot[1].offset},
+           entry.adds_up != 0, entry.narrow_words};
+    if (!plausible(map))
+        return false;
+    const std::uint64_t key_bytes = map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity;
+    return inside(entry.keys, key_bytes) && inside(entry.snapshot[0], map.snapshot_bytes()) &&
+           inside(entry.snapshot[1], map.snapshot_bytes());
+}
+
+void View::refresh() {
+    const std::uint32_t published = load_acquire(header().map_count);
+    std::uint32_t known = map_count_;
+    while (known < published && known < EGPU_SEGMENT_MAX_MAPS &&
+           inside(map_entries_, sizeof(egpu_map_entry) * (std::uint64_t{known} + 1)) && check_map(known))
+        store_release(map_count_, ++known);
 }
 
 AccessError View::open(void* base, std::size_t bytes, std::uint64_t build_id, View* view) {
@@ -115,8 +123,9 @@ AccessError View::open(void* base, std::size_t bytes, std::uint64_t build_id, Vi
     view->bytes_ = bytes;
     const auto& header = *static_cast<const egpu_segment_header*>(base);
     AccessError error = view->check_header(header, build_id);
-    if (error == AccessError::none)
-        error = view->check_maps(header);
+    for (std::uint32_t i = 0; error == AccessError::none && i < view->map_count_; ++i)
+        if (!view->check_map(i))
+            error = AccessError::corrupt;
     if (error != AccessError::none)
         *view = View();
     return error;
@@ -124,6 +133,10 @@ AccessError View::open(void* base, std::size_t bytes, std::uint64_t build_id, Vi
 
 std::span<egpu_kernel_counters> View::kernels() const {
     return {reinterpret_cast<egpu_kernel_counters*>(base_ + kernels_.offset), kernel_capacity_};
+}
+
+std::span<egpu_copy_counters> View::copies() const {
+    return {reinterpret_cast<egpu_copy_counters*>(base_ + copies_.offset), copies_.bytes / sizeof(egpu_copy_counters)};
 }
 
 egpu_map_entry& View::map(std::uint32_t index) const {
@@ -141,7 +154,7 @@ std::span<std::byte> View::keys(std::uint32_t index) const {
 }
 
 std::span<std::byte> View::snapshot(std::uint32_t index, std::uint32_t which) const {
-    return {base_ + maps_[index].snapshot[which & 1], maps_[index].device_bytes()};
+    return {base_ + maps_[index].snapshot[which & 1], maps_[index].snapshot_bytes()};
 }
 
 std::uint32_t View::used_slots(std::uint32_t index) const {

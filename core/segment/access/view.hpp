@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "maps/layout/layout.hpp"
 #include "segment/layout/layout.h"
 
 namespace egpu::segment {
@@ -39,8 +40,9 @@ struct MapGeometry {
     std::uint64_t snapshot[2] = {};
     bool adds_up = false;
     std::uint64_t narrow_words = 0;
-    std::uint64_t device_bytes() const { return std::uint64_t{stride} * capacity * shards; }
-    std::uint64_t used_bytes(std::uint32_t slots) const { return std::uint64_t{stride} * shards * slots; }
+    maps::Layout layout() const { return {value_bytes, stride, capacity, shards}; }
+    /// Of each of its snapshots at most.
+    std::uint64_t snapshot_bytes() const { return layout().snapshot_bytes(capacity); }
 };
 
 /// Geometry of a ring: its control words and its bytes.
@@ -60,7 +62,12 @@ public:
     explicit operator bool() const { return base_ != nullptr; }
     egpu_segment_header& header() const { return *reinterpret_cast<egpu_segment_header*>(base_); }
     std::span<egpu_kernel_counters> kernels() const;
-    std::uint32_t map_count() const { return map_count_; }
+    std::span<egpu_copy_counters> copies() const;
+    /// Maps that were checked: those of the start, and what refresh() added.
+    std::uint32_t map_count() const { return __atomic_load_n(&map_count_, __ATOMIC_ACQUIRE); }
+    /// Takes in maps that the egpu process has added since; one that makes no sense ends the taking. One thread at a
+    /// time; others may read meanwhile, and see a map once it is whole.
+    void refresh();
 
     /// Of map `index` < map_count().
     const MapGeometry& geometry(std::uint32_t index) const { return maps_[index]; }
@@ -74,11 +81,13 @@ public:
 
     RingView to_host() const { return {&header().to_host, at(to_host_)}; }
     RingView to_agent() const { return {&header().to_agent, at(to_agent_)}; }
+    RingView commands() const { return {&header().commands, at(commands_)}; }
+    std::span<std::byte> reserve() const { return at(reserve_); }
     std::span<std::byte> catalogue(std::uint32_t which) const { return at(catalogue_[which & 1]); }
 
 private:
     AccessError check_header(const egpu_segment_header& header, std::uint64_t build_id);
-    AccessError check_maps(const egpu_segment_header& header);
+    bool check_map(std::uint32_t index);
     bool inside(const egpu_extent& extent, std::uint64_t wanted_bytes) const;
     std::span<std::byte> at(const egpu_extent& extent) const { return {base_ + extent.offset, extent.bytes}; }
 
@@ -86,7 +95,8 @@ private:
     std::uint64_t bytes_ = 0;
     std::uint32_t kernel_capacity_ = 0;
     std::uint32_t map_count_ = 0;
-    egpu_extent kernels_{}, map_entries_{}, to_host_{}, to_agent_{}, catalogue_[2] = {};
+    egpu_extent kernels_{}, copies_{}, map_entries_{}, to_host_{}, to_agent_{}, commands_{}, catalogue_[2] = {},
+                                                                                             reserve_{};
     MapGeometry maps_[EGPU_SEGMENT_MAX_MAPS];
 };
 

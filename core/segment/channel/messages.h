@@ -24,6 +24,9 @@ enum egpu_message_type {
     EGPU_MESSAGE_KERNELS = 16,       /* answer to IMAGE: egpu_message_kernels, then `kernels` egpu_kernel_answer */
     EGPU_MESSAGE_COPY = 17,          /* egpu_message_copy, table entries, symbols, image; `request` of the IMAGE */
     EGPU_MESSAGE_END_OF_COPIES = 18, /* no body: all copies for that request have been sent */
+    /* host -> agent, through the commands ring only: COPY (a kernel's copy from now on), and */
+    EGPU_MESSAGE_ORIGINAL = 19, /* egpu_message_original: the kernel runs its original from now on; answered
+                                  by COPY_RESULT with copy_id 0 */
 };
 
 struct egpu_message_device {
@@ -62,6 +65,12 @@ struct egpu_message_copy {
     uint32_t symbol_bytes;
     uint32_t name_bytes; /* the entry's mangled name: the first bytes of the symbols */
     uint64_t image_bytes;
+    uint32_t copy_id; /* from 1; index of the copy's counters + 1. The same id: the same copy */
+    uint32_t reserved;
+};
+struct egpu_message_original {
+    uint32_t kernel_id;
+    uint32_t reserved;
 };
 struct egpu_table_entry {
     uint32_t kind;   /* 1: element of a map, 2: global of the original */
@@ -76,7 +85,7 @@ struct egpu_message_copy_result {
     uint32_t original_registers;
     uint32_t local_bytes, original_local_bytes;
     uint32_t reason; /* egpu_copy_reason */
-    uint32_t reserved;
+    uint32_t copy_id;
 };
 enum egpu_copy_reason {
     EGPU_COPY_LOADED = 0,
@@ -89,6 +98,8 @@ enum egpu_copy_reason {
     EGPU_COPY_ONE_PLACE = 7,     /* uses a map that can't be added up, and another context or device has it */
     EGPU_COPY_LATE = 8,          /* came late, or the context was new: waits for a moment when loading stalls nobody */
     EGPU_COPY_OTHER_DEVICE = 9,  /* a device of another architecture than the first */
+    EGPU_COPY_SUPERSEDED = 10,   /* another command for the kernel came before it was loaded */
+    EGPU_COPY_NO_KERNEL = 11,    /* the kernel's image is not loaded now */
 };
 
 #ifdef __cplusplus

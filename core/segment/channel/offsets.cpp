@@ -42,7 +42,13 @@ EGPU_AT(egpu_message_copy, entries, 4);
 EGPU_AT(egpu_message_copy, symbol_bytes, 8);
 EGPU_AT(egpu_message_copy, name_bytes, 12);
 EGPU_AT(egpu_message_copy, image_bytes, 16);
-static_assert(sizeof(egpu_message_copy) == 24);
+EGPU_AT(egpu_message_copy, copy_id, 24);
+EGPU_AT(egpu_message_copy, reserved, 28);
+static_assert(sizeof(egpu_message_copy) == 32);
+
+EGPU_AT(egpu_message_original, kernel_id, 0);
+EGPU_AT(egpu_message_original, reserved, 4);
+static_assert(sizeof(egpu_message_original) == 8);
 
 EGPU_AT(egpu_table_entry, kind, 0);
 EGPU_AT(egpu_table_entry, map, 4);
@@ -56,5 +62,5 @@ EGPU_AT(egpu_message_copy_result, original_registers, 12);
 EGPU_AT(egpu_message_copy_result, local_bytes, 16);
 EGPU_AT(egpu_message_copy_result, original_local_bytes, 20);
 EGPU_AT(egpu_message_copy_result, reason, 24);
-EGPU_AT(egpu_message_copy_result, reserved, 28);
+EGPU_AT(egpu_message_copy_result, copy_id, 28);
 static_assert(sizeof(egpu_message_copy_result) == 32);

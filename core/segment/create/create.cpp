@@ -68,7 +68,8 @@ struct OwnedSegment::State {
     bip::shared_memory_object object;
     bip::mapped_region region;
     View view;
-    std::mutex writing;  // catalogue and keys: the egpu process has several threads
+    std::mutex writing;  // catalogue, keys and maps: the egpu process has several threads
+    std::uint64_t reserve_used = 0;
     bool named = false;
 
     ~State() {
@@ -158,6 +159,37 @@ std::uint32_t OwnedSegment::publish_key(std::uint32_t map, std::span<const std::
     std::memcpy(state_->view.keys(map).data() + std::size_t{slot} * geometry.key_bytes, key.data(), key.size());
     store_release(entry.used_slots, slot + 1);
     return slot;
+}
+
+std::uint64_t OwnedSegment::reserve_left() const {
+    return state_->view.reserve().size() - state_->reserve_used;
+}
+
+Status OwnedSegment::add_maps(const std::vector<MapDescription>& maps) {
+    const std::lock_guard lock(state_->writing);
+    egpu_segment_header& header = state_->view.header();
+    const std::uint32_t before = state_->view.map_count();
+    if (before + maps.size() > EGPU_SEGMENT_MAX_MAPS)
+        return error("EGPU-X013", fmt::format("a session holds at most {} maps", EGPU_SEGMENT_MAX_MAPS));
+    const std::uint64_t free_bytes = reserve_left();
+    std::uint64_t end = state_->reserve_used;
+    std::vector<MapPlace> places;
+    for (const MapDescription& map : maps) {
+        if (Status sound = check_map(map); !sound)
+            return sound;
+        places.push_back(place_in_reserve(map, header.reserve, end, &end));
+    }
+    if (end > header.reserve.bytes)
+        return error("EGPU-X013",
+                     fmt::format("its maps need {} KiB, {} KiB are left for probes that are added",
+                                 (end - state_->reserve_used + 1023) / 1024, free_bytes / 1024),
+                     "egpu run --reserve \"16 MiB\" keeps more room; a smaller max_entries needs less");
+    for (std::size_t i = 0; i < maps.size(); ++i)
+        state_->view.map(static_cast<std::uint32_t>(before + i)) = map_entry(maps[i], places[i]);
+    state_->reserve_used = end;
+    store_release(header.map_count, static_cast<std::uint32_t>(before + maps.size()));
+    state_->view.refresh();
+    return ok();
 }
 
 std::string read_catalogue(const View& view) {

@@ -37,6 +37,10 @@ struct SegmentRequest {
     std::uint64_t gpu_memory_limit = std::uint64_t{64} << 20;
     std::uint64_t ring_bytes = std::uint64_t{1} << 20;       ///< each of the two, a multiple of 4096
     std::uint64_t catalogue_bytes = std::uint64_t{1} << 20;  ///< each of the two
+    std::uint64_t commands_bytes = std::uint64_t{64} << 10;  ///< the commands ring, a multiple of 4096
+    std::uint64_t reserve_bytes = 0;                         ///< for maps of probes that are added later
+    std::uint32_t copy_capacity = 2048;
+    std::uint32_t sample_launches = 1;  ///< one launch in so many of each kernel runs its copy
 };
 
 /// Bytes that a segment for this request has.
@@ -59,6 +63,11 @@ public:
     void beat();
     /// Publishes a new catalogue. False where it is larger than its place.
     bool publish_catalogue(std::string_view json);
+    /// Lays further maps into the reserve, all or none; they get the next indices. EGPU-X013 where there is no room,
+    /// EGPU-X012 where one can't be.
+    Status add_maps(const std::vector<MapDescription>& maps);
+    /// Bytes of the reserve that are free.
+    std::uint64_t reserve_left() const;
     /// Publishes the key of the next slot of a hash map: returns its number, or capacity where the map is full
     /// (counted in refused_keys).
     std::uint32_t publish_key(std::uint32_t map, std::span<const std::byte> key);

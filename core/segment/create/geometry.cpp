@@ -44,9 +44,25 @@ std::uint64_t data_bytes(const MapDescription& map) {
     return std::uint64_t{stride_of(map)} * map.capacity * map.shards;
 }
 
+MapPlace place_map(const MapDescription& map, Cursor& cursor) {
+    MapPlace place;
+    place.keys = cursor.take(map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity, kCacheLine);
+    place.snapshot[0] = cursor.take(data_bytes(map), kPage);
+    place.snapshot[1] = cursor.take(data_bytes(map), kPage);
+    return place;
+}
+
 Diagnostic refused(std::string message) {
     return error("EGPU-X012", std::move(message));
 }
+
+std::uint64_t realtime_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
 
 Status check_map(const MapDescription& map) {
     if (map.value_bytes == 0 || map.value_bytes > (1u << 20))
@@ -60,14 +76,6 @@ Status check_map(const MapDescription& map) {
     return ok();
 }
 
-std::uint64_t realtime_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-}  // namespace
-
 Status check_request(const SegmentRequest& request) {
     if (request.maps.size() > EGPU_SEGMENT_MAX_MAPS)
         return refused(fmt::format("{} maps in one session; {} fit", request.maps.size(), EGPU_SEGMENT_MAX_MAPS));
@@ -76,6 +84,13 @@ Status check_request(const SegmentRequest& request) {
             fmt::format("{} kernels in one session; {} fit", request.kernel_capacity, EGPU_SEGMENT_MAX_KERNELS));
     if (request.ring_bytes < kPage || request.ring_bytes % kPage != 0 || request.ring_bytes > kLargestSegment)
         return refused(fmt::format("a ring of {} bytes; multiples of {} fit", request.ring_bytes, kPage));
+    if (request.commands_bytes < kPage || request.commands_bytes % kPage != 0 ||
+        request.commands_bytes > kLargestSegment)
+        return refused(fmt::format("a ring of {} bytes; multiples of {} fit", request.commands_bytes, kPage));
+    if (request.copy_capacity > EGPU_SEGMENT_MAX_COPIES)
+        return refused(fmt::format("{} copies; up to {} fit", request.copy_capacity, EGPU_SEGMENT_MAX_COPIES));
+    if (request.reserve_bytes > kLargestSegment)
+        return refused("a reserve of over 64 GiB");
     if (request.catalogue_bytes > kLargestSegment)
         return refused("a catalogue of over 64 GiB");
     std::uint64_t total = 0;
@@ -94,20 +109,26 @@ Geometry geometry_of(const SegmentRequest& request) {
     Geometry geometry;
     Cursor cursor(sizeof(egpu_segment_header));
     geometry.kernels = cursor.take(sizeof(egpu_kernel_counters) * std::uint64_t{request.kernel_capacity}, kCacheLine);
-    geometry.maps = cursor.take(sizeof(egpu_map_entry) * request.maps.size(), kCacheLine);
-    for (const MapDescription& map : request.maps) {
-        MapPlace place;
-        place.keys = cursor.take(map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity, kCacheLine);
-        place.snapshot[0] = cursor.take(data_bytes(map), kPage);
-        place.snapshot[1] = cursor.take(data_bytes(map), kPage);
-        geometry.map.push_back(place);
-    }
+    geometry.copies = cursor.take(sizeof(egpu_copy_counters) * std::uint64_t{request.copy_capacity}, kCacheLine);
+    geometry.maps = cursor.take(sizeof(egpu_map_entry) * std::uint64_t{EGPU_SEGMENT_MAX_MAPS}, kCacheLine);
+    for (const MapDescription& map : request.maps)
+        geometry.map.push_back(place_map(map, cursor));
     geometry.to_host = cursor.take(request.ring_bytes, kPage);
     geometry.to_agent = cursor.take(request.ring_bytes, kPage);
+    geometry.commands = cursor.take(request.commands_bytes, kPage);
     geometry.catalogue[0] = cursor.take(request.catalogue_bytes, kPage);
     geometry.catalogue[1] = cursor.take(request.catalogue_bytes, kPage);
+    geometry.reserve = cursor.take(request.reserve_bytes, kPage);
     geometry.bytes = cursor.take(0, kPage).offset;
     return geometry;
+}
+
+MapPlace place_in_reserve(const MapDescription& map, const egpu_extent& reserve, std::uint64_t used,
+                          std::uint64_t* end) {
+    Cursor cursor(reserve.offset + used);
+    const MapPlace place = place_map(map, cursor);
+    *end = cursor.at() - reserve.offset;
+    return place;
 }
 
 egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place) {
@@ -150,6 +171,10 @@ void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geo
     header.maps = geometry.maps;
     header.to_host.data = geometry.to_host;
     header.to_agent.data = geometry.to_agent;
+    header.commands.data = geometry.commands;
+    header.copies = geometry.copies;
+    header.reserve = geometry.reserve;
+    header.sample_launches = request.sample_launches;
     header.catalogue[0] = geometry.catalogue[0];
     header.catalogue[1] = geometry.catalogue[1];
     auto* entries = reinterpret_cast<egpu_map_entry*>(base + geometry.maps.offset);

@@ -14,7 +14,7 @@ struct MapPlace {
 };
 
 struct Geometry {
-    egpu_extent kernels{}, maps{}, to_host{}, to_agent{}, catalogue[2]{};
+    egpu_extent kernels{}, copies{}, maps{}, to_host{}, to_agent{}, commands{}, catalogue[2]{}, reserve{};
     std::vector<MapPlace> map;
     std::uint64_t bytes = 0;
 };
@@ -27,6 +27,14 @@ Geometry geometry_of(const SegmentRequest& request);
 
 /// Writes header and map entries into zeroed memory of geometry.bytes; the magic last. The calling process is the host.
 void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geometry);
+
+/// EGPU-X012 for one map, as check_request says it.
+Status check_map(const MapDescription& map);
+
+/// Where a map's keys and snapshots would lie behind `used` bytes of the reserve; `*end`: the reserve used with it,
+/// which may be more than there is.
+MapPlace place_in_reserve(const MapDescription& map, const egpu_extent& reserve, std::uint64_t used,
+                          std::uint64_t* end);
 
 egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place);
 

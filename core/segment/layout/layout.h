@@ -7,8 +7,11 @@
  * Each word has one writer, named below: H the egpu process, A the agent. Multi-word data is published by a sequence
  * (odd while written) or a double buffer; readers never lock and never wait.
  *
- *   header | kernels[] | maps[] | keys of each map | snapshots of each map (2) | to_host ring | to_agent ring |
- * catalogue (2)
+ *   header | kernels[] | copies[] | maps[] | keys of each map | snapshots of each map (2) | to_host ring |
+ * to_agent ring | commands ring | catalogue (2) | reserve
+ *
+ * Maps of probes that are added while the application runs lie in the reserve: the egpu process writes the entry, then
+ * raises map_count. A reader that follows the count checks the entry as it checked the others (View::refresh).
  */
 #pragma once
 #include <stddef.h>
@@ -19,9 +22,10 @@ extern "C" {
 #endif
 
 #define EGPU_SEGMENT_MAGIC 0x3147455355504745ull /* "EGPUSEG1" */
-#define EGPU_SEGMENT_LAYOUT 2u
+#define EGPU_SEGMENT_LAYOUT 3u
 #define EGPU_SEGMENT_MAX_MAPS 64u
 #define EGPU_SEGMENT_MAX_KERNELS 8192u
+#define EGPU_SEGMENT_MAX_COPIES 16384u
 
 /* Where a piece lies. */
 struct egpu_extent {
@@ -95,9 +99,9 @@ struct egpu_segment_header {
     char program[256];                  /* A: /proc/self/exe's last part */
 
     uint32_t kernel_capacity;        /* H */
-    uint32_t map_count;              /* H */
+    uint32_t map_count;              /* H: grows, raised after the entry is written */
     struct egpu_extent kernels;      /* egpu_kernel_counters[kernel_capacity] */
-    struct egpu_extent maps;         /* egpu_map_entry[map_count] */
+    struct egpu_extent maps;         /* egpu_map_entry[EGPU_SEGMENT_MAX_MAPS] */
     struct egpu_ring to_host;        /* producer A */
     struct egpu_ring to_agent;       /* producer H */
     struct egpu_extent catalogue[2]; /* H: JSON text (host/session/catalogue.hpp) */
@@ -110,7 +114,12 @@ struct egpu_segment_header {
     uint32_t channel_broken;    /* A: 1 once a ring held nonsense; no copies from then on */
     uint32_t handles_dropped;   /* A: kernels beyond EGPU_SEGMENT_MAX_KERNELS handles: launched uncounted */
     uint32_t copies_loaded;     /* A: instrumented copies in the table */
-    uint8_t reserved[232];
+    struct egpu_extent copies;  /* egpu_copy_counters[], by copy id - 1 */
+    struct egpu_extent reserve; /* for maps of probes added later */
+    struct egpu_ring commands;  /* producer H, consumer the agent's drain thread */
+    uint32_t sample_launches;   /* H: 0 or 1: every launch runs the copy, N: one in N of each kernel */
+    uint32_t copies_waiting;    /* A: copies that wait for a quiet moment to be loaded */
+    uint8_t reserved[152];
 };
 
 /* Counters of one kernel (index = kernel id - 1); written by the agent with relaxed atomic adds. */
@@ -123,8 +132,14 @@ struct egpu_kernel_counters {
     int32_t copy_result;        /* A: CUresult of a failed load */
     uint64_t launches_captured; /* A: of `launches`, those recorded into a graph as the original */
     uint32_t copy_reason;       /* A: egpu_copy_reason of the last answer */
-    uint32_t reserved0;
-    uint64_t reserved[1];
+    uint32_t sample_turns;      /* A: launches that could have run the copy, modulo 2^32: whose turn it is */
+    uint64_t launches_left_out; /* A: of `launches`, those that ran the original because it was not their turn */
+};
+
+/* One instrumented copy (index = copy id - 1): a kernel has a new one with each set of probes. */
+struct egpu_copy_counters {
+    uint64_t launches; /* A */
+    uint64_t reserved;
 };
 
 /* One map of the session. */
@@ -139,7 +154,7 @@ struct egpu_map_entry {
     uint32_t used_slots;            /* H: published with release after the key is written */
     uint32_t refused_keys;          /* H: static keys that found the map full */
     struct egpu_extent keys;        /* H: key_bytes x capacity (hash); empty for arrays */
-    struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each */
+    struct egpu_extent snapshot[2]; /* A: stride x capacity x shards each, shard by shard */
     uint32_t snapshot_index;        /* A: current one; set last */
     uint32_t snapshot_slots[2];     /* A: slots that it holds */
     uint32_t adds_up;               /* H: 1 where every field is a number that programs only add to: the agent then

@@ -70,7 +70,12 @@ EGPU_AT(egpu_segment_header, images_unanswered, 1016);
 EGPU_AT(egpu_segment_header, channel_broken, 1020);
 EGPU_AT(egpu_segment_header, handles_dropped, 1024);
 EGPU_AT(egpu_segment_header, copies_loaded, 1028);
-EGPU_AT(egpu_segment_header, reserved, 1032);
+EGPU_AT(egpu_segment_header, copies, 1032);
+EGPU_AT(egpu_segment_header, reserve, 1048);
+EGPU_AT(egpu_segment_header, commands, 1064);
+EGPU_AT(egpu_segment_header, sample_launches, 1104);
+EGPU_AT(egpu_segment_header, copies_waiting, 1108);
+EGPU_AT(egpu_segment_header, reserved, 1112);
 static_assert(sizeof(egpu_segment_header) == 1264);
 
 EGPU_AT(egpu_kernel_counters, launches, 0);
@@ -81,9 +86,13 @@ EGPU_AT(egpu_kernel_counters, copy_state, 32);
 EGPU_AT(egpu_kernel_counters, copy_result, 36);
 EGPU_AT(egpu_kernel_counters, launches_captured, 40);
 EGPU_AT(egpu_kernel_counters, copy_reason, 48);
-EGPU_AT(egpu_kernel_counters, reserved0, 52);
-EGPU_AT(egpu_kernel_counters, reserved, 56);
+EGPU_AT(egpu_kernel_counters, sample_turns, 52);
+EGPU_AT(egpu_kernel_counters, launches_left_out, 56);
 static_assert(sizeof(egpu_kernel_counters) == 64);
+
+EGPU_AT(egpu_copy_counters, launches, 0);
+EGPU_AT(egpu_copy_counters, reserved, 8);
+static_assert(sizeof(egpu_copy_counters) == 16);
 
 EGPU_AT(egpu_map_entry, name, 0);
 EGPU_AT(egpu_map_entry, value_bytes, 64);

@@ -4,13 +4,7 @@
 namespace egpu::segment {
 
 maps::Layout layout_of(const View& view, std::uint32_t index) {
-    const MapGeometry& geometry = view.geometry(index);
-    maps::Layout layout;
-    layout.value_bytes = geometry.value_bytes;
-    layout.stride = geometry.stride;
-    layout.capacity = geometry.capacity;
-    layout.shards = geometry.shards;
-    return layout;
+    return view.geometry(index).layout();
 }
 
 maps::CopyResult copy_snapshot(const View& view, std::uint32_t index, maps::Snapshot* snapshot) {

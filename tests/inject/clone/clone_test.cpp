@@ -125,8 +125,8 @@ TEST(Copy, TableSaysWhatEachWordHolds) {
         entries.push_back(entry.kind == TableEntry::Kind::global
                               ? entry.symbol
                               : fmt::format("map {} slot {}", entry.map, entry.slot));
-    EXPECT_THAT(entries, ::testing::ElementsAre("counter", "map 0 slot 0", "map 0 slot 1"));
-    EXPECT_THAT(copy->ptx, ::testing::HasSubstr("egpu_table[3]"));
+    EXPECT_THAT(entries, ::testing::ElementsAre("counter", "map 0 slot 0")) << "slot 1 is found from slot 0";
+    EXPECT_THAT(copy->ptx, ::testing::HasSubstr("egpu_table[2]"));
 }
 
 TEST(Copy, NothingMatchedIsNoSites) {

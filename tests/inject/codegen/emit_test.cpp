@@ -48,11 +48,23 @@ TEST(Bandwidth, WithoutAccumulatorsAddsToTheMap) {
     EXPECT_THAT(probe.text, HasSubstr("red.relaxed.gpu.global.add.u64"));
     EXPECT_EQ(count_of(probe.text, "ld.const.u64"), 1);
     EXPECT_THAT(probe.text, HasSubstr(", [egpu_table+0];"));
-    EXPECT_EQ(count_of(probe.text, "rem.u32"), 1);
+    EXPECT_EQ(count_of(probe.text, "%smid"), 1);
+    EXPECT_THAT(probe.text, HasSubstr("and.b32 %egpu_w0, %egpu_w0, 3;")) << "4 shards";
     EXPECT_EQ(count_of(probe.text, "@%p1 red."), 2);
     EXPECT_THAT(probe.text, Not(HasSubstr("bra")));
     ASSERT_EQ(harness.table.entries().size(), 1u);
     EXPECT_EQ(harness.table.entries()[0].kind, TableEntry::Kind::map_element);
+}
+
+TEST(Bandwidth, ShardsThatAreNoPowerOfTwoNeedNoDivision) {
+    const Object object = bundled("bandwidth");
+    Harness harness(object, 75, 132);
+    for (auto& layout : harness.layouts)
+        layout.shards = 132;
+    const auto probe = emitted(harness, object);
+    EXPECT_THAT(probe.text, HasSubstr("mul.hi.u32 %egpu_w1, %egpu_w0, 32537632;"));
+    EXPECT_THAT(probe.text, HasSubstr("mad.lo.s32 %egpu_w0, %egpu_w1, -132, %egpu_w0;"));
+    EXPECT_THAT(probe.text, Not(HasSubstr("rem")));
 }
 
 TEST(Bandwidth, SessionNumberingOfMaps) {
@@ -141,7 +153,7 @@ TEST(Accumulators, StartAndFlush) {
               "\t.reg .b64 %egpu_acc0;\n\t.reg .b64 %egpu_acc1;\n\tmov.u64 %egpu_acc0, 0;\n\tmov.u64 %egpu_acc1, 0;\n");
     const std::string flush = emit_accumulator_flush(harness.function, false);
     EXPECT_EQ(count_of(flush, "ld.const.u64"), 1);
-    EXPECT_EQ(count_of(flush, "red.relaxed.gpu.global.add.u64"), 2);
+    EXPECT_EQ(count_of(flush, "red.relaxed.gpu.global.add.u64"), 1) << "each lane its element";
     EXPECT_THAT(flush, Not(HasSubstr("mov.u64 %egpu_acc0, 0")));
     EXPECT_EQ(count_of(flush, "activemask.b32"), 1);
     EXPECT_EQ(count_of(flush, "vote.sync.all.pred"), 1);
@@ -152,7 +164,12 @@ TEST(Accumulators, StartAndFlush) {
     ASSERT_EQ(harness.table.entries().size(), 1u);
     EXPECT_EQ(harness.table.entries()[0].slot, 5u);
     harness.function.target.sm = 60;
-    EXPECT_EQ(count_of(emit_accumulator_flush(harness.function, false), "red.global.add.u64"), 2);
+    EXPECT_EQ(count_of(emit_accumulator_flush(harness.function, false), "red.global.add.u64"), 1);
+    harness.function.target.sm = 80;
+    EXPECT_EQ(count_of(emit_accumulator_flush(harness.function, false), "redux.sync.add.u32"), 6) << "any number";
+    for (auto& accumulator : harness.function.accumulators)
+        accumulator.counts_instructions = true;
+    EXPECT_EQ(count_of(emit_accumulator_flush(harness.function, false), "redux.sync.add.u32"), 4) << "below 2^54";
 }
 
 TEST(Empty, EmitsNothing) {

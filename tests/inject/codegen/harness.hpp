@@ -68,7 +68,8 @@ struct Harness {
 
     void keep(std::vector<StaticElement> elements) {
         for (const auto& element : elements)
-            function.accumulators.push_back({element, fmt::format("%egpu_acc{}", function.accumulators.size())});
+            function.accumulators.push_back(
+                {{{element, 1}}, fmt::format("%egpu_acc{}", function.accumulators.size()), false});
     }
 
     Result<EmittedProbe> emit(const Object& object) {

@@ -31,8 +31,8 @@ public:
     std::uint64_t sum(std::uint32_t map, std::uint32_t slot, std::uint32_t byte) {
         std::uint64_t total = 0;
         for (std::uint32_t shard = 0; shard < layouts_[map].shards; ++shard)
-            total += read<std::uint64_t>(
-                map, layouts_[map].offset_of(slot, byte) + std::uint64_t{layouts_[map].stride} * shard);
+            total +=
+                read<std::uint64_t>(map, layouts_[map].offset_of(slot, byte) + layouts_[map].shard_distance() * shard);
         return total;
     }
 

@@ -121,7 +121,8 @@ TEST_P(Targets, ShardsBySm) {
     EXPECT_EQ(session.sum(0, 0, 8), 8u * 64);
     // SMs 0 to 3 run two blocks each; SM 3 shares the shard of SM 0.
     for (std::uint32_t shard = 0; shard < 3; ++shard)
-        EXPECT_EQ(session.read<std::uint64_t>(0, shard * 16 + 8), (shard == 0 ? 4u : 2u) * 64);
+        EXPECT_EQ(session.read<std::uint64_t>(0, shard * harness.layouts[0].shard_distance() + 8),
+                  (shard == 0 ? 4u : 2u) * 64);
 }
 
 TEST_P(Targets, WarpFields) {

@@ -7,6 +7,20 @@
 
 namespace egpu::inject {
 
+void FunctionContext::require_version(std::uint32_t, std::uint32_t) {}
+
+namespace {
+
+std::string shares_text(const std::vector<Share>& shares) {
+    std::string text;
+    for (const Share& share : shares)
+        text += fmt::format(" {} to map {} slot {} byte {}", share.factor, share.element.map, share.element.slot,
+                            share.element.byte);
+    return text;
+}
+
+}  // namespace
+
 Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const SiteBinding& site,
                                 std::uint32_t map_base, FunctionContext& function) {
     EmittedProbe probe;
@@ -33,7 +47,7 @@ Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const S
         for (const auto& accumulator : function.accumulators) {
             ebpf::StaticElement element = use.element;
             element.map += map_base;
-            if (element == accumulator.element)
+            if (accumulator.is_sum_of(element))
                 text += " " + accumulator.register_name;
         }
     probe.text = text + ">\n";
@@ -43,9 +57,13 @@ Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const S
 std::string emit_accumulator_start(const FunctionContext& function) {
     std::string text = "\t<start";
     for (const auto& accumulator : function.accumulators)
-        text += fmt::format(" {}=map {} slot {} byte {}", accumulator.register_name, accumulator.element.map,
-                            accumulator.element.slot, accumulator.element.byte);
+        text += fmt::format(" {}={}{}", accumulator.register_name,
+                            accumulator.counts_instructions ? "count:" : "sum:", shares_text(accumulator.shares));
     return text + ">\n";
+}
+
+EmittedProbe emit_lane_adds(FunctionContext&, const std::vector<Share>& amounts) {
+    return {fmt::format("\t<each lane adds{}>\n", shares_text(amounts)), 1};
 }
 
 std::string emit_accumulator_flush(FunctionContext& function, bool) {

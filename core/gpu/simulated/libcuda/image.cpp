@@ -152,6 +152,7 @@ CUresult module_of(Library& library, Context& context, std::shared_ptr<LoadedMod
         *module = known->second;
         return CUDA_SUCCESS;
     }
+    const LoadGate::Load load(context.loads);
     std::shared_ptr<LoadedModule> made = context.device == 0 ? std::move(library.spare) : nullptr;
     if (made == nullptr) {
         LoadedImage loaded = load_text(library.text, driver(), context.device);

@@ -218,7 +218,10 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-    return entry_that_waits([&](Driver& state, Context& context) { return allocate(address, bytes, state, context); });
+    return entry_that_waits([&](Driver& state, Context& context) {
+        const LoadGate::Work work(context.loads);
+        return allocate(address, bytes, state, context);
+    });
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element_bytes) {

@@ -22,6 +22,7 @@ CUresult load_data(CUmodule* module, const void* image, unsigned count, CUjit_op
         if (module == nullptr || image == nullptr || (count > 0 && (options == nullptr || values == nullptr))) {
             return CUDA_ERROR_INVALID_VALUE;
         }
+        const LoadGate::Load load(context.loads);
         LoadedImage loaded = load_image(image, state, context.device);
         write_logs(count, options, values, loaded.log);
         return keep(std::move(loaded), context, state, module);
@@ -51,6 +52,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* file_name) {
         if (module == nullptr || file_name == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
+        const LoadGate::Load load(context.loads);
         return keep(load_file(file_name, state, context.device), context, state, module);
     });
 }

@@ -16,6 +16,7 @@
 
 #include "gpu/device/driver.h"
 #include "gpu/simulated/executor/module.hpp"
+#include "gpu/simulated/libcuda/load_gate.hpp"
 
 namespace egpu::simulated {
 
@@ -52,6 +53,7 @@ struct Context : std::enable_shared_from_this<Context> {
     CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
     std::array<std::atomic<std::size_t>, 7> limits{};
     Stream legacy_stream;
+    LoadGate loads;
     /// The default stream waits for all blocking streams and they for it: it holds this alone, they share it.
     std::shared_mutex legacy_order;
     std::mutex thread_streams_mutex;

@@ -44,7 +44,8 @@ CUresult with_stream(CUstream handle, DefaultStream zero, const Body& body) noex
             return CUDA_ERROR_INVALID_HANDLE;
         }
         // The context stays while its stream is used here, even if another thread destroys it.
-        const std::shared_ptr<Context> context = stream->context->weak_from_this().lock();
+        const std::shared_ptr<Context> context =
+            stream->context == &current ? current.shared_from_this() : state.contexts.find(stream->context);
         return context == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(state, *context, stream);
     });
 }
@@ -61,6 +62,7 @@ CUresult entry_that_waits(const Body& body) noexcept {
 /// Runs `body` after what the stream has to wait for, before what waits for it.
 template <typename Body>
 CUresult in_order(Context& context, const std::shared_ptr<Stream>& stream, const Body& body) {
+    const LoadGate::Work work(context.loads);
     const StreamOrder order(stream);
     if (const CUresult sticky = context.sticky; sticky != CUDA_SUCCESS) {
         return sticky;  // an operation before this one failed meanwhile

@@ -63,7 +63,7 @@ inline CUgraphNodeType type_of(const Work& work) {
 
 /// A launch as the driver's functions describe it.
 struct LaunchRequest {
-    CUfunction function = nullptr;  ///< a CUkernel where `kernels_allowed`
+    CUfunction function = nullptr;  ///< or a CUkernel used as one
     CUkernel kernel = nullptr;      ///< instead of `function`
     Dimensions grid;
     Dimensions block;
