@@ -157,7 +157,7 @@ void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warni
                                          kernel.name, format_count(count.instrumented), format_count(count.launches))));
             continue;
         }
-        const std::string why = count.captured != 0 ? "recorded into a graph, where this version leaves the original"
+        const std::string why = count.captured != 0      ? "in graphs made when its copy was not to be used"
                                 : count.copy_reason != 0 ? host::copy_reason_text(count.copy_reason)
                                                          : "before its copy was there, or after the maps' last copy";
         warnings.push_back(
@@ -213,6 +213,12 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
             warning("EGPU-A023",
                     fmt::format("{} launches were of kernels whose image the driver did not load, or egpu has not seen",
                                 format_count(view.unknown_launches))));
+    if (view.partly_counted_graphs != 0)
+        warnings.push_back(
+            warning("EGPU-A026",
+                    fmt::format("{} graph launches may have run more kernels than were counted: conditional nodes, "
+                                "or graphs that the GPU can launch",
+                                format_count(view.partly_counted_graphs))));
     for (const auto& data : view.maps)
         if (data.refused_keys != 0)
             warnings.push_back(warning("EGPU-M020",

@@ -25,7 +25,7 @@ std::string agent_file() {
     return moved(EGPU_AGENT, "libegpu-agent.so");
 }
 std::string program_file(const char* program) {
-    return program == std::string(EGPU_APPLICATION) ? moved(program, "test_agent_application") : program;
+    return moved(program, std::strrchr(program, '/') + 1);
 }
 
 using segment::ChannelState;

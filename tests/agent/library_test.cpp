@@ -26,7 +26,7 @@ std::string output_of(const std::string& command) {
 std::set<std::string> expected_exports() {
     std::set<std::string> names = {"dlsym",  "dlvsym", "_exit",  "_Exit",   "quick_exit", "execl",    "execlp",
                                    "execle", "execv",  "execvp", "execvpe", "execve",     "execveat", "fexecve"};
-#define EGPU_WRAPPED(name) names.insert(#name);
+#define EGPU_WRAPPED(name, treatment) names.insert(#name);
 #define EGPU_USED(name)
 #include "agent/driver/functions.inc"
 #undef EGPU_WRAPPED

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "gpu/device/driver.h"
+#include "mock_graphs.hpp"
 
 struct CUctx_st {
     CUdevice device = 0;
     std::vector<std::pair<char*, std::size_t>> memory;
 };
 struct CUstream_st {
-    bool capturing = false;
     CUcontext context = nullptr;
 };
 
@@ -57,7 +57,6 @@ thread_local CUcontext current = nullptr;
 thread_local std::vector<CUcontext> stack;
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int primary_references[2] = {};
-bool legacy_capture = false;
 int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, outside_relaxed = 0;
 int stray_writes = 0, occupancy_calls = 0;
 
@@ -106,6 +105,8 @@ void lose(CUcontext context) {
 }
 
 CUresult run(Function* function, CUstream stream) {
+    if (mock_record(stream, reinterpret_cast<CUfunction>(function)))
+        return CUDA_SUCCESS;
     const std::lock_guard lock(everything);
     Module& module = *function->module;
     const CUcontext context = context_of(stream);
@@ -170,6 +171,10 @@ void mock_counts(int* originals, int* copies, int* not_relaxed) {
 int mock_occupancy_calls(void) {
     const std::lock_guard lock(everything);
     return occupancy_calls;
+}
+
+int mock_is_copy(CUfunction function) {
+    return function_of(function)->module->has("egpu_table") ? 1 : 0;
 }
 
 CUresult cuInit(unsigned int) {
@@ -264,7 +269,7 @@ CUresult cuStreamSynchronize(CUstream) {
     return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned int) {
-    *stream = new CUstream_st{false, current};
+    *stream = new CUstream_st{current};
     return CUDA_SUCCESS;
 }
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
@@ -275,24 +280,6 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     std::swap(*mode, capture_mode);
     return CUDA_SUCCESS;
 }
-CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
-    (stream != nullptr ? stream->capturing : legacy_capture) = true;
-    return CUDA_SUCCESS;
-}
-CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-    (stream != nullptr ? stream->capturing : legacy_capture) = false;
-    *graph = nullptr;
-    return CUDA_SUCCESS;
-}
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-    const bool capturing = stream != nullptr ? stream->capturing : legacy_capture;
-    *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
-CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status) {
-    return cuStreamIsCapturing(stream, status);
-}
-
 static CUresult load_text(CUmodule* module, const void* image, CUcontext context) {
     if (!is_text(image))
         return CUDA_ERROR_INVALID_IMAGE;
@@ -334,7 +321,10 @@ CUresult cuLibraryUnload(CUlibrary library) {
     return unload(reinterpret_cast<Module*>(library));
 }
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-    return find_function(reinterpret_cast<void**>(kernel), reinterpret_cast<Module*>(library), name);
+    const CUresult result = find_function(reinterpret_cast<void**>(kernel), reinterpret_cast<Module*>(library), name);
+    if (result == CUDA_SUCCESS)
+        mock_note_kernel(*kernel);
+    return result;
 }
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
     return find_global(address, bytes, reinterpret_cast<Module*>(library), name);
@@ -345,6 +335,7 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
     if (here == nullptr)
         here = new Function(*function_of(kernel));
     *function = reinterpret_cast<CUfunction>(here);
+    mock_note_function(*function, kernel);
     return CUDA_SUCCESS;
 }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction function) {
@@ -470,6 +461,8 @@ static void* export_for(const char* name, int version, cuuint64_t flags) {
         VERSION(cuCtxDestroy, 4000, cuCtxDestroy_v2),
         PLAIN(cuCtxSetCurrent),
         PLAIN(cuCtxSynchronize),
+        PLAIN(cuCtxGetCurrent),
+        PLAIN(cuFuncGetAttribute),
         PLAIN(cuModuleLoadData),
         PLAIN(cuModuleLoadDataEx),
         PLAIN(cuModuleUnload),
@@ -481,15 +474,13 @@ static void* export_for(const char* name, int version, cuuint64_t flags) {
         PLAIN(cuKernelGetFunction),
         PLAIN(cuStreamCreate),
         PLAIN(cuStreamSynchronize),
-        VERSION(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2),
-        PLAIN(cuStreamEndCapture),
     };
     for (const Export& known : exports)
         if (version >= known.since && std::strcmp(name, known.name) == 0)
             return flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && known.per_thread != nullptr
                        ? known.per_thread
                        : known.function;
-    return nullptr;
+    return mock_graph_export(name, version, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
 }
 
 }  // extern "C"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/driver/driver.hpp"
 
+#include "agent/driver/faults.hpp"
+
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -21,17 +23,22 @@ void fill(Function& slot, SymbolLookup lookup, void* library, const char* name) 
 }
 
 void fill_all(SymbolLookup lookup, void* library) {
-#define EGPU_WRAPPED(name) fill(table.name, lookup, library, #name);
+#define EGPU_WRAPPED(name, treatment) fill(table.name, lookup, library, #name);
 #define EGPU_USED(name) fill(table.name, lookup, library, #name);
 #include "agent/driver/functions.inc"
 #undef EGPU_WRAPPED
 #undef EGPU_USED
+    prepare_faults(table);
     dlerror();  // a symbol that this driver lacks is no news to the application
 }
 
 }  // namespace
 
 const Driver& driver() {
+    return own_calls(table);
+}
+
+const Driver& forwarded_driver() {
     return table;
 }
 
@@ -76,8 +83,8 @@ bool is_sticky(CUresult error) {
 
 OwnCalls::OwnCalls() : previous_(CU_STREAM_CAPTURE_MODE_RELAXED), exchanged_(false) {
     ++depth;
-    if (table.cuThreadExchangeStreamCaptureMode != nullptr)
-        exchanged_ = table.cuThreadExchangeStreamCaptureMode(&previous_) == CUDA_SUCCESS;
+    if (driver().cuThreadExchangeStreamCaptureMode != nullptr)
+        exchanged_ = driver().cuThreadExchangeStreamCaptureMode(&previous_) == CUDA_SUCCESS;
 }
 
 OwnCalls::~OwnCalls() {

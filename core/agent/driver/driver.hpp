@@ -8,15 +8,18 @@
 namespace egpu::agent {
 
 struct Driver {
-#define EGPU_WRAPPED(name) decltype(&::name) name = nullptr;
+#define EGPU_WRAPPED(name, treatment) decltype(&::name) name = nullptr;
 #define EGPU_USED(name) decltype(&::name) name = nullptr;
 #include "agent/driver/functions.inc"
 #undef EGPU_WRAPPED
 #undef EGPU_USED
 };
 
-/// The real functions; all null until driver_ready(). One missing in this driver stays null.
+/// The real functions, for calls of our own; all null until driver_ready(). One missing in this driver stays null.
 const Driver& driver();
+/// The same for calls of the application that are forwarded. Another table only in the agent whose own calls can be
+/// made to fail (faults.cpp).
+const Driver& forwarded_driver();
 
 using SymbolLookup = void* (*)(void* library, const char* name);
 

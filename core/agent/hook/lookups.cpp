@@ -50,7 +50,7 @@ void* real_dlsym(void* handle, const char* name) {
 
 const Driver& real_driver() {
     driver_ready(real_dlsym, true);
-    return driver();
+    return forwarded_driver();
 }
 
 void* next_function(const char* name) {
@@ -63,8 +63,8 @@ void* wrapper_of(void* function) {
     // Before libcuda is in the process nothing can be one of its exports.
     if (function == nullptr || !driver_ready(real_dlsym, false))
         return function;
-    const Driver& real = driver();
-#define EGPU_WRAPPED(name)                              \
+    const Driver& real = forwarded_driver();
+#define EGPU_WRAPPED(name, treatment)                   \
     if (function == reinterpret_cast<void*>(real.name)) \
         return reinterpret_cast<void*>(&::name);
 #define EGPU_USED(name)

@@ -24,8 +24,16 @@ CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launc
     const Forwarded forwarded;
     const CUresult second = launch(asked);
     original_took_over(choice, result, second);
-    book({asked, choice.kernel}, second);
+    book({asked, choice.kernel, false, choice.recorded}, second);
     return second;
+}
+
+// A launch that never takes a copy.
+CUresult counted(CUfunction asked, CUresult result) {
+    everything_may_be_busy();
+    if (!Forwarded::nested())
+        book(original_only(asked), result);
+    return result;
 }
 
 unsigned int threads(unsigned int x, unsigned int y, unsigned int z) {
@@ -140,4 +148,30 @@ CUresult cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, uns
     return launch_cooperative(real_driver().cuLaunchCooperativeKernel_ptsz, StreamForm::per_thread, f,
                               {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes,
                               hStream, kernelParams);
+}
+
+CUresult cuLaunch(CUfunction f) {
+    const auto real = real_driver().cuLaunch;
+    return real == nullptr ? CUDA_ERROR_NOT_SUPPORTED : counted(f, real(f));
+}
+
+CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height) {
+    const auto real = real_driver().cuLaunchGrid;
+    return real == nullptr ? CUDA_ERROR_NOT_SUPPORTED : counted(f, real(f, grid_width, grid_height));
+}
+
+CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream) {
+    const auto real = real_driver().cuLaunchGridAsync;
+    return real == nullptr ? CUDA_ERROR_NOT_SUPPORTED : counted(f, real(f, grid_width, grid_height, hStream));
+}
+
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launchParamsList, unsigned int numDevices,
+                                              unsigned int flags) {
+    const auto real = real_driver().cuLaunchCooperativeKernelMultiDevice;
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(launchParamsList, numDevices, flags);
+    for (unsigned int i = 0; launchParamsList != nullptr && result == CUDA_SUCCESS && i < numDevices; ++i)
+        counted(launchParamsList[i].function, result);
+    return result;
 }

@@ -3,6 +3,7 @@
 
 #include "agent/drain/copy_maps.hpp"
 #include "agent/driver/driver.hpp"
+#include "agent/graphs/recorded.hpp"
 #include "agent/kernels/copies.hpp"
 #include "agent/kernels/inventory.hpp"
 #include "agent/kernels/observe.hpp"
@@ -17,12 +18,20 @@ using segment::add_relaxed;
 using segment::load_relaxed;
 using segment::store_relaxed;
 
-bool is_capturing(const LaunchShape& shape) {
+constinit int captured_before = 0;
+
+bool is_capturing(CUstream stream, StreamForm form) {
     const Driver& real = driver();
-    const auto ask = shape.form == StreamForm::legacy ? real.cuStreamIsCapturing : real.cuStreamIsCapturing_ptsz;
+    const auto ask = form == StreamForm::legacy ? real.cuStreamIsCapturing : real.cuStreamIsCapturing_ptsz;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     // An error is the legacy stream beside a capture: whether it belongs to it can't be told.
-    return ask != nullptr && (ask(shape.stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
+    return ask != nullptr && (ask(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+// The application must be able to ask the node for its original.
+bool may_be_recorded(const Copy& copy, CUfunction asked, const Place& place) {
+    const OwnCalls own;
+    return record_copy(copy, asked, place.context);
 }
 
 // Of the launches of a kernel that could run its copy, the first and then every N-th do. Two threads that launch at
@@ -91,6 +100,21 @@ Copy* copy_in(const Kernel& kernel, Place* place) {
 
 }  // namespace
 
+void capture_begins() {
+    __atomic_store_n(&captured_before, 1, __ATOMIC_RELAXED);
+}
+
+bool is_recorded(CUstream stream, StreamForm form) {
+    return __atomic_load_n(&captured_before, __ATOMIC_RELAXED) != 0 && is_capturing(stream, form);
+}
+
+void graph_queued(CUstream stream, StreamForm form) {
+    if (several_places())
+        return everything_may_be_busy();  // its nodes may be of any context
+    if (Place* place = place_of(stream); place != nullptr)
+        work_queued(*place, stream, form);
+}
+
 Choice choose(CUfunction asked, const LaunchShape& shape) {
     if (!counting())
         return {asked};
@@ -101,44 +125,51 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
         place = place_of(shape.stream);  // as cuda.h says of a kernel of a library
     else if (kernel->home != kNoPlace)
         place = &place_at(kernel->home);
+    bool recorded = shape.recorded || is_recorded(shape.stream, shape.form);
     Copy* copy = kernel != nullptr ? copy_in(*kernel, place) : nullptr;
-    if (place != nullptr)
+    if (place != nullptr && !recorded)
         work_queued(*place, shape.stream, shape.form);
     if (kernel == nullptr) {
-        add_relaxed(view().header().launches_unknown, std::uint64_t{1});
+        if (!recorded)
+            add_relaxed(view().header().launches_unknown, std::uint64_t{1});
         return {asked};
     }
-    Choice original{asked, kernel};
+    const Choice original{asked, kernel, false, recorded};
     if (copy == nullptr || mode() != Mode::observing || load_relaxed(view().header().enabled) == 0)
         return original;
     if (!keeps_residency(&copy->functions, shape.block)) {
         say_reason(*kernel, EGPU_COPY_FEWER_BLOCKS);
         return original;
     }
-    if (!has_its_turn(kernel->counters)) {
-        original.left_out = true;
-        return original;
-    }
-    if (is_capturing(shape)) {
-        original.captured = true;
-        return original;
-    }
+    // A copy in a graph that nobody knows of would be the application's to find: here the stream is always asked.
+    recorded = recorded || is_capturing(shape.stream, shape.form);
+    if (!has_its_turn(kernel->counters))
+        return {.function = asked, .kernel = kernel, .recorded = recorded, .left_out = !recorded};
+    if (recorded && !may_be_recorded(*copy, asked, *place))
+        return {.function = asked, .kernel = kernel, .recorded = recorded};
     return {.function = copy->functions.copy,
             .kernel = kernel,
             .is_copy = true,
+            .recorded = recorded,
             .place = index_of(*place),
             .counters = copy->counters};
+}
+
+Choice original_only(CUfunction asked) {
+    if (!counting())
+        return {asked};
+    const Handle handle = handles().find(asked);
+    if (handle.kernel == nullptr)
+        add_relaxed(view().header().launches_unknown, std::uint64_t{1});
+    return {asked, handle.kernel};
 }
 
 bool book(const Choice& choice, CUresult result) {
     if (choice.kernel == nullptr)
         return false;
     if (result == CUDA_SUCCESS) {
-        count(choice.kernel->counters, choice);
-        if (choice.captured) {
-            add_relaxed(choice.kernel->counters->launches_captured, std::uint64_t{1});
-            add_relaxed(view().header().launches_captured, std::uint64_t{1});
-        }
+        if (!choice.recorded)
+            count(choice.kernel->counters, choice);
         return false;
     }
     if (is_sticky(result)) {

@@ -16,6 +16,7 @@ struct LaunchShape {
     BlockShape block;
     CUstream stream = nullptr;
     StreamForm form = StreamForm::legacy;
+    bool recorded = false;  ///< not a launch: it goes into a node of a graph
 };
 
 /// What to launch, and how to book it afterwards.
@@ -23,7 +24,7 @@ struct Choice {
     CUfunction function = nullptr;
     Kernel* kernel = nullptr;  ///< null: not one of ours
     bool is_copy = false;
-    bool captured = false;
+    bool recorded = false;                   ///< it goes into a graph, and runs and counts when that is launched
     unsigned int place = kNoPlace;           ///< of the copy
     egpu_copy_counters* counters = nullptr;  ///< of the copy
     bool left_out = false;                   ///< its copy was not to run: another launch's turn
@@ -31,8 +32,18 @@ struct Choice {
 
 Choice choose(CUfunction asked, const LaunchShape& shape);
 
-/// After the launch: counts it. True where the copy could not be launched and the original is to be launched instead
-/// (an error of this kind leaves the context as it was).
+/// A capture begins somewhere: from now on launches may be recorded.
+void capture_begins();
+/// Whether what is launched on the stream is recorded. One relaxed load where no capture was ever begun.
+bool is_recorded(CUstream stream, StreamForm form);
+/// Before a graph is launched on the stream: its context has work.
+void graph_queued(CUstream stream, StreamForm form);
+
+/// A launch of a kind that runs the original whatever there is.
+Choice original_only(CUfunction asked);
+
+/// After the launch: counts it, unless it was recorded. True where the copy could not be launched and the original is
+/// to be launched instead (an error of this kind leaves the context as it was).
 bool book(const Choice& choice, CUresult result);
 
 /// After that: retires a copy that failed where its original did not.

@@ -151,6 +151,7 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     view.longest_wait_ns = read_word(header.wait_ns_longest);
     view.unanswered_images = read_word(header.images_unanswered);
     view.unknown_launches = read_word(header.launches_unknown);
+    view.partly_counted_graphs = read_word(header.graph_launches_partly);
     view.drained = read_word(header.end_reason) != EGPU_END_NONE;
     view.last_drain_age_ns = age(read_word(header.last_drain_ns), now);
     if (read_word(header.agent_error) != 0)

@@ -18,7 +18,7 @@ namespace egpu::host {
 struct KernelCounts {
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
-    std::uint64_t captured = 0;     ///< recorded into a graph, as the original
+    std::uint64_t captured = 0;     ///< by graphs whose nodes hold the original
     std::uint64_t left_out = 0;     ///< ran the original because --sample leaves them out
     std::uint32_t copy_reason = 0;  ///< egpu_copy_reason: why its copy did not run, last
 };
@@ -46,9 +46,10 @@ struct SessionView {
     std::uint64_t gpu_memory_bytes = 0;
     std::uint64_t waited_ns = 0;  ///< by application threads, for their copies
     std::uint64_t longest_wait_ns = 0;
-    std::uint32_t unanswered_images = 0;  ///< loads that went on before their copies were ready
-    std::uint64_t unknown_launches = 0;   ///< of functions that belong to no image seen
-    bool drained = false;                 ///< the final copy was made: totals are complete
+    std::uint32_t unanswered_images = 0;      ///< loads that went on before their copies were ready
+    std::uint64_t unknown_launches = 0;       ///< of functions that belong to no image seen
+    std::uint64_t partly_counted_graphs = 0;  ///< graph launches that may have run kernels nobody counted
+    bool drained = false;                     ///< the final copy was made: totals are complete
     std::optional<std::uint64_t> last_drain_age_ns;
     std::string agent_error;  ///< "" where all is well
 

@@ -14,7 +14,7 @@
 namespace egpu::inject {
 namespace {
 
-constexpr std::uint64_t kLargestConstant = 0xffff;           ///< of one program; larger ones are no counts
+constexpr std::uint64_t kLargestConstant = 0xffff;                ///< of one program; larger ones are no counts
 constexpr std::uint32_t kLargestAmount = std::uint32_t{1} << 24;  ///< of a group
 constexpr int kLongestProgram = 32;
 
@@ -58,7 +58,10 @@ class Grouping {
 public:
     Grouping(const RewriteRequest& request, const Plan& plan, const FunctionWriter& entry,
              const std::function<bool(const ebpf::StaticElement&)>& may_count)
-        : request_(request), plan_(plan), entry_(entry), may_count_(may_count),
+        : request_(request),
+          plan_(plan),
+          entry_(entry),
+          may_count_(may_count),
           regions_(number_regions(entry.outline())) {}
 
     std::vector<Group> find() {

@@ -20,9 +20,9 @@ struct Group {
     std::vector<const Firing*> firings;  ///< in the order of the text for one program, programs one after the other
     Amounts amounts;                     ///< none is 0
     std::uint32_t loop_depth = 0;
-    std::string guard;                               ///< "@%p1 "; a guarded group is one instruction
-    const ptx::Instruction* last = nullptr;          ///< of its instructions
-    const ptx::Instruction* last_load = nullptr;     ///< null: there is none
+    std::string guard;                            ///< "@%p1 "; a guarded group is one instruction
+    const ptx::Instruction* last = nullptr;       ///< of its instructions
+    const ptx::Instruction* last_load = nullptr;  ///< null: there is none
 };
 
 /// Groups of the entry function. `may_count` tells whether an element may be added to at another time than the program

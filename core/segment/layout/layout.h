@@ -109,7 +109,7 @@ struct egpu_segment_header {
     uint32_t catalogue_index;        /* H: which one is current: 0, 1; set last */
     uint32_t catalogue_version;      /* H: incremented with each */
 
-    uint64_t launches_captured; /* A: launches recorded into a graph: the original runs there in this version */
+    uint64_t launches_captured; /* A: launches by graphs whose nodes hold the original */
     uint32_t images_unanswered; /* A: loads that went on without an answer (time-out, dead host, broken channel) */
     uint32_t channel_broken;    /* A: 1 once a ring held nonsense; no copies from then on */
     uint32_t handles_dropped;   /* A: kernels beyond EGPU_SEGMENT_MAX_KERNELS handles: launched uncounted */
@@ -119,7 +119,9 @@ struct egpu_segment_header {
     struct egpu_ring commands;  /* producer H, consumer the agent's drain thread */
     uint32_t sample_launches;   /* H: 0 or 1: every launch runs the copy, N: one in N of each kernel */
     uint32_t copies_waiting;    /* A: copies that wait for a quiet moment to be loaded */
-    uint8_t reserved[152];
+    uint8_t reserved[136];
+    uint64_t graph_launches;        /* A: launches of instantiated graphs */
+    uint64_t graph_launches_partly; /* A: of these, those that may have run kernels that nobody counted */
 };
 
 /* Counters of one kernel (index = kernel id - 1); written by the agent with relaxed atomic adds. */
@@ -130,7 +132,7 @@ struct egpu_kernel_counters {
     uint64_t last_launch_ns;
     uint32_t copy_state;        /* A: 0 none, 1 loaded, 2 load failed (code in copy_result) */
     int32_t copy_result;        /* A: CUresult of a failed load */
-    uint64_t launches_captured; /* A: of `launches`, those recorded into a graph as the original */
+    uint64_t launches_captured; /* A: of `launches`, those by graphs whose nodes hold the original */
     uint32_t copy_reason;       /* A: egpu_copy_reason of the last answer */
     uint32_t sample_turns;      /* A: launches that could have run the copy, modulo 2^32: whose turn it is */
     uint64_t launches_left_out; /* A: of `launches`, those that ran the original because it was not their turn */

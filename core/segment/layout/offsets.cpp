@@ -76,6 +76,8 @@ EGPU_AT(egpu_segment_header, commands, 1064);
 EGPU_AT(egpu_segment_header, sample_launches, 1104);
 EGPU_AT(egpu_segment_header, copies_waiting, 1108);
 EGPU_AT(egpu_segment_header, reserved, 1112);
+EGPU_AT(egpu_segment_header, graph_launches, 1248);
+EGPU_AT(egpu_segment_header, graph_launches_partly, 1256);
 static_assert(sizeof(egpu_segment_header) == 1264);
 
 EGPU_AT(egpu_kernel_counters, launches, 0);

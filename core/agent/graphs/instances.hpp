@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instantiated graphs: what a launch of each of them runs. Captured launches run when their graph does, so that is when
+// they are counted.
+#pragma once
+
+#include "gpu/device/driver.h"
+
+namespace egpu::agent {
+
+struct Kernel;
+
+/// After a successful instantiation: reads the graph. `launched_by_device`: the GPU may launch it, which nobody sees.
+void instance_made(CUgraphExec instance, CUgraph graph, bool launched_by_device);
+/// After it took over what `graph` holds.
+void instance_updated(CUgraphExec instance, CUgraph graph);
+/// After one of its child graphs took over what `graph` holds.
+void instance_child_updated(CUgraphExec instance, CUgraphNode node, CUgraph graph);
+/// After one of its kernel nodes got another function (`copy` null: the kernel's original).
+void instance_node_set(CUgraphExec instance, CUgraphNode node, Kernel* kernel, CUfunction copy);
+void instance_node_enabled(CUgraphExec instance, CUgraphNode node, bool enabled);
+/// Before it is destroyed: the driver may give its handle to another.
+void instance_gone(CUgraphExec instance);
+
+/// After a node's parameters in its graph were set, or it was destroyed.
+void graph_node_changed(CUgraphNode node);
+/// Before a graph is destroyed: its instances live on, but can't be addressed through its nodes.
+void graph_gone(CUgraph graph);
+
+/// Whether an instance holds originals where launches now run copies, or the other way round, and nothing was tried
+/// about it. No lock.
+bool instance_differs(CUgraphExec instance);
+/// Sets its nodes to what a launch now runs (`choose`: the copy, or null for the original), where the graph they came
+/// from is still there and as it was. The instance must not be running. Inside OwnCalls.
+using ChooseForNode = CUfunction (*)(CUfunction original, const CUDA_KERNEL_NODE_PARAMS& params);
+void instance_follows(CUgraphExec instance, ChooseForNode choose);
+/// The stream of its last launch; false where there was none.
+bool last_stream(CUgraphExec instance, CUstream* stream);
+
+/// After a launch of it: counts its kernels. No lock, no allocation.
+void instance_launched(CUgraphExec instance, CUstream stream);
+
+}  // namespace egpu::agent

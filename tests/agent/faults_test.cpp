@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each driver call of the agent fails in turn: the application's launches all run and all are counted, and the session
+// says why where its copies did not run.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "fake_host.hpp"
+
+namespace egpu::test {
+namespace {
+
+struct Case {
+    const char* program;
+    const char* way;
+    std::uint64_t launches;
+    int step;  ///< of the calls every `step`-th
+};
+void PrintTo(const Case& one, std::ostream* out) {
+    *out << one.way;
+}
+
+class Faults : public testing::TestWithParam<Case> {};
+
+TEST_P(Faults, LeaveTheApplicationAsItIs) {
+    const std::string report = testing::TempDir() + "egpu_faults_" + std::to_string(getpid());
+    std::set<std::string> failed;
+    int call = 1, instrumented = 0;
+    for (; call < 1000; call += GetParam().step) {
+        std::filesystem::remove(report);
+        FakeHost host({});
+        const Outcome outcome = Application(host.name(), GetParam().way, 10,
+                                            {"LD_PRELOAD=" EGPU_AGENT_FAULTS ":" EGPU_MOCK_DRIVER,
+                                             "EGPU_FAULT_CALL=" + std::to_string(call), "EGPU_FAULT_REPORT=" + report},
+                                            GetParam().program)
+                                    .wait();
+        host.stop();
+        std::string line;
+        std::getline(std::ifstream(report), line);
+        if (line.empty())
+            break;
+        failed.insert(line.substr(line.find("cu")));
+        EXPECT_TRUE(outcome.ok()) << line << "\n" << outcome.output << outcome.signal;
+        const egpu_kernel_counters& work = host.work();
+        if (host.header().graph_launches_partly == 0)
+            EXPECT_EQ(work.launches + host.header().launches_unknown, GetParam().launches) << line;
+        instrumented += work.launches_instrumented == GetParam().launches ? 1 : 0;
+        const bool said = work.copy_reason != 0 || host.header().agent_error != 0 ||
+                          host.header().images_unanswered != 0 || host.header().launches_unknown != 0 ||
+                          host.header().graph_launches_partly != 0 || work.launches_captured != 0;
+        EXPECT_TRUE(work.launches_instrumented != 0 || said) << line << ": no reason";
+    }
+    std::filesystem::remove(report);
+    EXPECT_LT(call, 1000) << "the calls come to an end";
+    EXPECT_GT(failed.size(), 10u) << "different calls failed";
+    EXPECT_GT(instrumented, 0) << "not every failure is the copy's end";
+}
+
+INSTANTIATE_TEST_SUITE_P(Agent, Faults,
+                         testing::Values(Case{EGPU_APPLICATION, "plain", 10, 1},
+                                         Case{EGPU_APPLICATION_GRAPHS, "captured-library", 8, 1}),
+                         [](const auto& info) { return "way" + std::to_string(info.index); });
+
+}  // namespace
+}  // namespace egpu::test
