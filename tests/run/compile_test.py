@@ -97,7 +97,8 @@ def _():
         with open(target, "wb") as file:
             file.write(content.replace(b"-O 1 ", b"-O 3 "))
         found = kernels(target, os.path.join(folder, "cache"))
-        equal({kernel["proof"] for kernel in found.values()}, {"differs"}, "proof")
+        # The other kernel's code is the same at both levels, and so proved: what is compared is code, not options.
+        equal(found["axpy"]["proof"], "differs", "proof")
 
 
 @case("committed fixture of another architecture, with a record of options")

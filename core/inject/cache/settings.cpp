@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <limits>
 
@@ -23,6 +24,11 @@ bool is_ours(const std::string& folder) {
     struct stat info {};
     return folder.starts_with('/') && ::stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
            info.st_uid == ::geteuid();
+}
+
+bool is_missing(const std::string& path) {
+    struct stat info {};
+    return ::lstat(path.c_str(), &info) != 0 && errno == ENOENT;
 }
 
 std::string home_of_password_database() {
@@ -56,11 +62,9 @@ std::optional<std::uint64_t> size_of(const std::string& text) {
 }
 
 std::string users_folder() {
-    if (const auto named = variable("XDG_CACHE_HOME"); is_ours(named))
-        return named + "/egpu";
-    // XDG_CACHE_HOME may name a folder that is still to be made, below a home that is ours.
+    // A folder that is there has to be ours; one that is still to be made, below one that is.
     const auto named = variable("XDG_CACHE_HOME");
-    if (named.starts_with('/') && is_ours(named.substr(0, named.rfind('/'))))
+    if (is_ours(named) || (named.starts_with('/') && is_missing(named) && is_ours(named.substr(0, named.rfind('/')))))
         return named + "/egpu";
     for (const auto& home : {variable("HOME"), home_of_password_database()})
         if (is_ours(home))
