@@ -45,8 +45,9 @@ TEST_P(Faults, LeaveTheApplicationAsItIs) {
         failed.insert(line.substr(line.find("cu")));
         EXPECT_TRUE(outcome.ok()) << line << "\n" << outcome.output << outcome.signal;
         const egpu_kernel_counters& work = host.work();
-        if (host.header().graph_launches_partly == 0)
+        if (host.header().graph_launches_partly == 0) {
             EXPECT_EQ(work.launches + host.header().launches_unknown, GetParam().launches) << line;
+        }
         instrumented += work.launches_instrumented == GetParam().launches ? 1 : 0;
         const bool said = work.copy_reason != 0 || host.header().agent_error != 0 ||
                           host.header().images_unanswered != 0 || host.header().launches_unknown != 0 ||

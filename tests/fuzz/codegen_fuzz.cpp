@@ -94,7 +94,7 @@ void check(const SpecializedProgram& program, std::uint8_t choice) {
     function.layouts = &layouts;
     if ((choice & 64) != 0)
         for (const auto& use : program.accumulators)
-            function.accumulators.push_back({use.element, "%egpu_acc0"});
+            function.accumulators.push_back({.shares = {{use.element, 1}}, .register_name = "%egpu_acc0"});
     const auto probe = emit_probe(program, site_of(*program.program, choice), 0, function);
     if (!probe) {
         require(!probe.error().code.empty() && !to_text(probe.error()).empty(), "a refusal has a code and a text");

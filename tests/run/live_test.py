@@ -130,8 +130,7 @@ def sampled():
 
 @case("sampling with eight threads takes turns exactly")
 def sampled_threads():
-    done, summary = observed([WORKLOAD, "threads", "--elements", str(ELEMENTS), "--launches", "25"],
-                             options=["--sample", "launches=1/3"])
+    done, summary = observed([WORKLOAD, "threads", "--elements", str(ELEMENTS), "--launches", "25"], options=["--sample", "launches=1/3"])
     equal(done.returncode, 0, "exit code, " + done.stderr.decode())
     kernel = summary["kernels"][0]
     equal((kernel["launches"], kernel["launches_instrumented"]), (200, 67), "launches")

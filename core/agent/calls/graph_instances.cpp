@@ -34,14 +34,18 @@ CUresult instantiate(CUgraphExec* instance, CUgraph graph, unsigned long long fl
         const Forwarded forwarded;
         result = call();
     }
+    bool refused = false;
     if (result != CUDA_SUCCESS && !is_sticky(result)) {
         const OwnCalls own;
-        if (put_originals_back(graph))
+        refused = put_originals_back(graph);
+        if (refused)
             result = call();
     }
     if (result == CUDA_SUCCESS && instance != nullptr) {
         const OwnCalls own;
         instance_made(*instance, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
+        if (refused)
+            instance_keeps_originals(*instance);
     }
     return result;
 }

@@ -218,7 +218,8 @@ void follow(CUgraphExec handle, Node* node, ChooseForNode choose) {
     if (node->kind != Node::Kind::kernel || node->kernel == nullptr || node->changed ||
         real.cuGraphKernelNodeGetParams_v2(node->node, &params) != CUDA_SUCCESS)
         return;
-    const Recorded* held = recorded(node->copy);
+    // The graph's own node may hold the copy where the instance's holds the original.
+    const Recorded* held = recorded(node->copy != nullptr ? node->copy : params.func);
     const CUfunction original = held != nullptr ? held->original : params.func;
     const CUfunction copy = choose(original, params);
     if (copy == node->copy)
@@ -229,6 +230,13 @@ void follow(CUgraphExec handle, Node* node, ChooseForNode choose) {
         node->copy = copy;
     else
         node->changed = true;
+}
+
+// Until launches are to run something else than now.
+void keep_as_it_is(Instance* instance) {
+    Shares* shares = instance->shares;
+    for (std::uint32_t i = 0; shares != nullptr && i < shares->count; ++i)
+        __atomic_store_n(&shares->items()[i].tried, wanted(shares->items()[i]), __ATOMIC_RELAXED);
 }
 
 template <typename Action>
@@ -368,9 +376,13 @@ void instance_follows(CUgraphExec handle, ChooseForNode choose) {
             follow(handle, &node, choose);
         publish(instance);
     }
-    Shares* shares = instance->shares;
-    for (std::uint32_t i = 0; shares != nullptr && i < shares->count; ++i)
-        __atomic_store_n(&shares->items()[i].tried, wanted(shares->items()[i]), __ATOMIC_RELAXED);
+    keep_as_it_is(instance);
+}
+
+void instance_keeps_originals(CUgraphExec handle) {
+    const Lock lock(changing);
+    if (Instance* instance = find(handle); instance != nullptr)
+        keep_as_it_is(instance);
 }
 
 bool last_stream(CUgraphExec handle, CUstream* stream) {

@@ -33,6 +33,8 @@ bool instance_differs(CUgraphExec instance);
 /// from is still there and as it was. The instance must not be running. Inside OwnCalls.
 using ChooseForNode = CUfunction (*)(CUfunction original, const CUDA_KERNEL_NODE_PARAMS& params);
 void instance_follows(CUgraphExec instance, ChooseForNode choose);
+/// The driver refused the copies when it was made: they are not tried again at its launches.
+void instance_keeps_originals(CUgraphExec instance);
 /// The stream of its last launch; false where there was none.
 bool last_stream(CUgraphExec instance, CUstream* stream);
 

@@ -20,12 +20,18 @@ using segment::store_relaxed;
 
 constinit int captured_before = 0;
 
-bool is_capturing(CUstream stream, StreamForm form) {
+enum class Capture { none, active, unknown };
+
+// Unknown: the legacy stream beside a capture (which a launch there would end), or the driver doesn't say.
+Capture capture_of(CUstream stream, StreamForm form) {
     const Driver& real = driver();
     const auto ask = form == StreamForm::legacy ? real.cuStreamIsCapturing : real.cuStreamIsCapturing_ptsz;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    // An error is the legacy stream beside a capture: whether it belongs to it can't be told.
-    return ask != nullptr && (ask(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE);
+    if (ask == nullptr)
+        return Capture::none;
+    if (ask(stream, &status) != CUDA_SUCCESS)
+        return Capture::unknown;
+    return status != CU_STREAM_CAPTURE_STATUS_NONE ? Capture::active : Capture::none;
 }
 
 // The application must be able to ask the node for its original.
@@ -105,7 +111,7 @@ void capture_begins() {
 }
 
 bool is_recorded(CUstream stream, StreamForm form) {
-    return __atomic_load_n(&captured_before, __ATOMIC_RELAXED) != 0 && is_capturing(stream, form);
+    return __atomic_load_n(&captured_before, __ATOMIC_RELAXED) != 0 && capture_of(stream, form) == Capture::active;
 }
 
 void graph_queued(CUstream stream, StreamForm form) {
@@ -142,7 +148,10 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
         return original;
     }
     // A copy in a graph that nobody knows of would be the application's to find: here the stream is always asked.
-    recorded = recorded || is_capturing(shape.stream, shape.form);
+    const Capture capture = recorded ? Capture::active : capture_of(shape.stream, shape.form);
+    if (capture == Capture::unknown)
+        return original;
+    recorded = capture == Capture::active;
     if (!has_its_turn(kernel->counters))
         return {.function = asked, .kernel = kernel, .recorded = recorded, .left_out = !recorded};
     if (recorded && !may_be_recorded(*copy, asked, *place))

@@ -6,21 +6,15 @@ using namespace egpu::simulated::runtime;
 
 namespace {
 
-bool fits(const dim3& size, const int (&limits)[3]) {
-    const auto inside = [](unsigned value, int limit) { return value > 0 && value <= static_cast<unsigned>(limit); };
-    return inside(size.x, limits[0]) && inside(size.y, limits[1]) && inside(size.z, limits[2]);
-}
-
-/// The runtime has an error of its own for grids and blocks that can't be.
-bool is_valid(const dim3& grid, const dim3& block, const cudaDeviceProp& device) {
-    return fits(grid, device.maxGridSize) && fits(block, device.maxThreadsDim) &&
-           static_cast<unsigned long long>(block.x) * block.y * block.z <=
-               static_cast<unsigned long long>(device.maxThreadsPerBlock);
+/// The runtime has an error of its own for empty grids and blocks. Blocks that are too large reach the driver, whose
+/// answer (invalid value) is the runtime's, as recorded on a GPU.
+bool is_valid(const dim3& grid, const dim3& block) {
+    return grid.x > 0 && grid.y > 0 && grid.z > 0 && block.x > 0 && block.y > 0 && block.z > 0;
 }
 
 cudaError_t launch_kernel(Runtime& state, CUkernel kernel, const dim3& grid, const dim3& block, void** parameters,
                           std::size_t shared_bytes, CUstream stream) {
-    if (!is_valid(grid, block, state.properties)) {
+    if (!is_valid(grid, block)) {
         return cudaErrorInvalidConfiguration;
     }
     if (shared_bytes > 0xFFFFFFFFU) {
@@ -54,7 +48,7 @@ cudaError_t launch_cooperative(const void* function, dim3 grid, dim3 block, void
         if (const cudaError_t error = kernel_of(state, function, &kernel); error != cudaSuccess) {
             return error;
         }
-        if (!is_valid(grid, block, state.properties)) {
+        if (!is_valid(grid, block)) {
             return cudaErrorInvalidConfiguration;
         }
         return from_driver(state.driver.cuLaunchCooperativeKernel(
@@ -73,7 +67,7 @@ cudaError_t launch_configured(const cudaLaunchConfig_t* config, const void* func
         if (const cudaError_t error = kernel_of(state, function, &kernel); error != cudaSuccess) {
             return error;
         }
-        if (!is_valid(config->gridDim, config->blockDim, state.properties)) {
+        if (!is_valid(config->gridDim, config->blockDim)) {
             return cudaErrorInvalidConfiguration;
         }
         CUlaunchConfig driver_config{};
@@ -102,6 +96,13 @@ cudaError_t with_kernel(const void* function, const Body& body) {
     });
 }
 
+/// NVIDIA's runtime has a kernel's function made before it reads or sets attributes; so whoever hooks the driver sees
+/// it.
+CUresult make_function(const DriverCalls& driver, CUkernel kernel) {
+    CUfunction function = nullptr;
+    return driver.cuKernelGetFunction(&function, kernel);
+}
+
 CUresult read_attributes(const DriverCalls& driver, CUkernel kernel, cudaFuncAttributes& attributes) {
     const auto read = [&](CUfunction_attribute attribute, auto& member) {
         int value = 0;
@@ -110,7 +111,10 @@ CUresult read_attributes(const DriverCalls& driver, CUkernel kernel, cudaFuncAtt
         return result;
     };
     attributes = {};
-    CUresult result = read(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, attributes.sharedSizeBytes);
+    CUresult result = make_function(driver, kernel);
+    if (result == CUDA_SUCCESS) {
+        result = read(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, attributes.sharedSizeBytes);
+    }
     if (result != CUDA_SUCCESS) {
         return result;
     }
@@ -167,7 +171,10 @@ ENTRY cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const vo
 
 ENTRY cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
     return with_kernel(function, [&](const DriverCalls& driver, CUkernel kernel) {
-        return driver.cuKernelSetAttribute(static_cast<CUfunction_attribute>(attribute), value, kernel, 0);
+        const CUresult result = make_function(driver, kernel);
+        return result != CUDA_SUCCESS
+                   ? result
+                   : driver.cuKernelSetAttribute(static_cast<CUfunction_attribute>(attribute), value, kernel, 0);
     });
 }
 
