@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu kernels: every kernel, its state and why (TARGETS E6.5): of files, of a program that is run, of a session.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include <fmt/format.h>
@@ -22,6 +23,9 @@ namespace {
 using host::KernelState;
 using nlohmann::ordered_json;
 
+/// The longest that a list waits for figures of kernels without programs; what is missing then is n/a.
+constexpr std::chrono::milliseconds kInsights = std::chrono::minutes(2);
+
 struct KernelsOptions {
     ProbeOptions probes;
     std::vector<std::string> words;    ///< files, or a session's number
@@ -34,9 +38,16 @@ struct KernelsOptions {
 std::string how_or_why(const host::Kernel& kernel) {
     if (kernel.waiting)
         return "its new copy waits for a quiet moment";
-    if (kernel.state == KernelState::instrumented)
-        return fmt::format("{}, {} site{}", kernel.source, kernel.sites, kernel.sites == 1 ? "" : "s");
-    return kernel.reason;
+    if (kernel.state != KernelState::instrumented)
+        return kernel.reason;
+    std::string text = fmt::format("{}, {} site{}", kernel.source, kernel.sites, kernel.sites == 1 ? "" : "s");
+    if (kernel.proof == host::Proof::proved)
+        text += ", proved";
+    if (kernel.proof == host::Proof::differs)
+        text += "; " + kernel.proof_reason;
+    for (const auto& note : kernel.notes)
+        text += "; " + note;
+    return text;
 }
 
 /// "12 of 100" where a kernel with a copy ran it in some of its launches only.
@@ -47,39 +58,66 @@ std::string launches_text(const host::Kernel& kernel, const host::KernelCounts& 
     return partly ? fmt::format("{} of {}", format_count(counts.instrumented), all) : all;
 }
 
-std::string registers_text(const host::Registers& registers) {
+std::string figures_text(const host::Figures& figures) {
     const auto one = [](const std::optional<std::uint32_t>& value) { return value ? std::to_string(*value) : "n/a"; };
-    if (!registers.original && !registers.instrumented)
+    if (!figures.original && !figures.reassembled && !figures.instrumented)
         return "n/a";
-    if (!registers.instrumented)
-        return one(registers.original);
-    return fmt::format("{} / {} / {}", one(registers.original), one(registers.reassembled),
-                       one(registers.instrumented));
+    if (!figures.reassembled && !figures.instrumented)
+        return one(figures.original);
+    return fmt::format("{} / {} / {}", one(figures.original), one(figures.reassembled), one(figures.instrumented));
+}
+
+ordered_json figures_json(const host::Figures& figures) {
+    const auto or_null = [](const std::optional<std::uint32_t>& value) {
+        return value ? ordered_json(*value) : ordered_json(nullptr);
+    };
+    return {{"original", or_null(figures.original)},
+            {"reassembled", or_null(figures.reassembled)},
+            {"instrumented", or_null(figures.instrumented)}};
+}
+
+/// Which columns are worth their room.
+struct Columns {
+    bool three = false;   ///< some kernel was compiled again
+    bool spills = false;  ///< some code spills
+};
+
+Columns columns_of(const host::Catalogue& catalogue) {
+    Columns columns;
+    for (const auto& kernel : catalogue.kernels) {
+        columns.three = columns.three || kernel.registers.reassembled || kernel.registers.instrumented;
+        columns.spills = columns.spills || kernel.spill_bytes.reassembled.value_or(0) != 0 ||
+                         kernel.spill_bytes.instrumented.value_or(0) != 0;
+    }
+    return columns;
 }
 
 void print_json(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts, bool launches_known) {
     auto list = ordered_json::array();
     for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
         const auto& kernel = catalogue.kernels[i];
-        const auto or_null = [](const std::optional<std::uint32_t>& value) {
-            return value ? ordered_json(*value) : ordered_json(nullptr);
+        const auto text_or_null = [](const std::string& text) {
+            return text.empty() ? ordered_json(nullptr) : ordered_json(text);
         };
         list.push_back(
             {{"name", kernel.name},
              {"mangled", kernel.mangled},
              {"module", kernel.module},
              {"state", host::to_name(kernel.state)},
-             {"reason", kernel.reason.empty() ? ordered_json(nullptr) : ordered_json(kernel.reason)},
-             {"fix", kernel.fix.empty() ? ordered_json(nullptr) : ordered_json(kernel.fix)},
+             {"reason", text_or_null(kernel.reason)},
+             {"fix", text_or_null(kernel.fix)},
              {"sites", kernel.sites},
              {"waiting", kernel.waiting},
              {"launches", launches_known ? ordered_json(counts[i].launches) : ordered_json(nullptr)},
              {"launches_instrumented", launches_known ? ordered_json(counts[i].instrumented) : ordered_json(nullptr)},
              {"launches_left_out", launches_known ? ordered_json(counts[i].left_out) : ordered_json(nullptr)},
-             {"registers",
-              {{"original", or_null(kernel.registers.original)},
-               {"reassembled", or_null(kernel.registers.reassembled)},
-               {"instrumented", or_null(kernel.registers.instrumented)}}}});
+             {"registers", figures_json(kernel.registers)},
+             {"spill_bytes", figures_json(kernel.spill_bytes)},
+             {"local_bytes", figures_json(kernel.local_bytes)},
+             {"resident_warps", figures_json(kernel.resident_warps())},
+             {"proof", host::to_name(kernel.proof)},
+             {"proof_reason", text_or_null(kernel.proof_reason)},
+             {"notes", kernel.notes}});
     }
     fmt::print("{}\n", list.dump(2, ' ', false, ordered_json::error_handler_t::replace));
 }
@@ -95,22 +133,30 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
         table.column("LAUNCHES");
     table.column("STATE", Align::left);
     table.column("HOW, OR WHY NOT", Align::left);
+    const Columns columns = columns_of(catalogue);
     table.column("REGISTERS", Align::left);
+    if (columns.spills)
+        table.column("SPILLS", Align::left);
+    if (columns.three)
+        table.column("WARPS", Align::left);
     table.column("MODULE", Align::left);
-    bool three_columns = false;
     for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
         const auto& kernel = catalogue.kernels[i];
         std::vector<std::string> cells = {kernel.name};
         if (launches_known)
             cells.push_back(launches_text(kernel, counts[i]));
-        three_columns = three_columns || kernel.registers.instrumented.has_value();
-        cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), registers_text(kernel.registers),
-                                   kernel.module});
+        cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), figures_text(kernel.registers)});
+        if (columns.spills)
+            cells.push_back(figures_text(kernel.spill_bytes));
+        if (columns.three)
+            cells.push_back(figures_text(kernel.resident_warps()));
+        cells.push_back(kernel.module);
         table.row(std::move(cells));
     }
     fmt::print("{}", table.text());
-    if (three_columns)
-        fmt::print("registers: original / reassembled / instrumented\n");
+    if (columns.three)
+        fmt::print("registers{}, warps that fit on an SM: original / reassembled / instrumented\n",
+                   columns.spills ? ", bytes of spills" : "");
 }
 
 Result<std::uint32_t> parse_architecture(const std::string& text) {
@@ -145,6 +191,7 @@ int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> pro
         for (const auto& image : *images)
             pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
     }
+    pipeline.finish_insights(kInsights);
     print_kernels(pipeline.catalogue(), {}, options.json);
     for (const auto& text : pipeline.catalogue().diagnostics)
         fmt::print(stderr, "{}", text);
@@ -157,6 +204,7 @@ int list_program(const KernelsOptions& options) {
     run.command = options.command;
     run.simulated = options.simulated;
     run.report = false;
+    run.insights_wait_ms = static_cast<std::uint32_t>(kInsights.count());
     const auto outcome = run_program(run);
     if (!outcome.view)
         return outcome.exit_code == 0 ? kEnvironment : outcome.exit_code;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -19,6 +20,9 @@
 
 namespace egpu::cli {
 namespace {
+
+/// A summary is for comparing: it waits for figures that nobody else does. They are kept for the next time.
+constexpr std::uint32_t kSummaryInsightsMs = 10'000;
 
 RunOutcome failed(int exit_code) {
     RunOutcome outcome;
@@ -167,6 +171,8 @@ RunOutcome run_program(const RunOptions& options) {
     session_options.gpu_memory_bytes = *memory;
     session_options.sample_launches = *sample;
     session_options.reserve_bytes = *reserve;
+    session_options.insights_wait_ms =
+        std::max(options.insights_wait_ms, options.summary.empty() ? 0 : kSummaryInsightsMs);
     if (options.before_start)
         options.before_start();
     int failure_code = host::kCannot;
@@ -184,6 +190,8 @@ RunOutcome run_program(const RunOptions& options) {
     outcome.facts.elapsed_s = (*session)->elapsed_seconds();
     outcome.facts.application_pid = (*session)->application();
     outcome.exit_code = ending->as_exit_code();
+    if (const auto report = (*session)->compile_report(); options.verbose && !report.empty())
+        say(report);
     auto view = (*session)->view();
     if (!view) {
         say(view.error());
@@ -201,6 +209,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
         app.add_subcommand("run", "Start a program and observe it: egpu run [-p WHAT]... [OPTIONS] -- PROGRAM [ARGS]");
     add_probe_options(*command, options->probes);
     command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");
+    command->add_flag("-v,--verbose", options->verbose, "Say how copies were compiled, too");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
     command->add_flag(
         "--strict", options->strict,

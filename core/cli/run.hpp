@@ -2,6 +2,7 @@
 // egpu run, as demo and kernels use it too.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,12 +17,13 @@ namespace egpu::cli {
 struct RunOptions {
     ProbeOptions probes;
     std::vector<std::string> command;
-    bool quiet = false, simulated = false, strict = false;
+    bool quiet = false, verbose = false, simulated = false, strict = false;
     std::string summary;                  ///< --summary FILE, with %p %h %n %q{VAR}
     std::string wait = "2 s";             ///< --wait
     std::string gpu_memory = "64 MiB";    ///< --gpu-memory
     std::string sample = "launches=all";  ///< --sample
     std::string reserve = "5 MiB";        ///< --reserve
+    std::uint32_t insights_wait_ms = 0;   ///< after the end, for figures of kernels without programs
     bool report = true;                   ///< print the summary at the end
     std::function<void()> before_start;   ///< after the line about the device
 };

@@ -93,7 +93,7 @@ def run(case, build, data):
         for name, content in case["files"].items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(content)
-        environment = dict(os.environ, DATA=data, PATH=os.path.join(build, "bin") + ":" + os.environ["PATH"])
+        environment = dict(os.environ, DATA=data, EGPU_CACHE="0", PATH=os.path.join(build, "bin") + ":" + os.environ["PATH"])
         try:
             done = subprocess.run(["/bin/sh", "-c", case["run"]], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=case["timeout"])

@@ -15,6 +15,7 @@ typedef struct CUmod_st* CUmodule;
 typedef struct CUfunc_st* CUfunction;
 typedef struct CUlib_st* CUlibrary;
 typedef struct CUkern_st* CUkernel;
+typedef struct CUlinkState_st* CUlinkState;
 typedef struct CUarray_st* CUarray;
 typedef struct CUevent_st* CUevent;
 typedef struct CUstream_st* CUstream;

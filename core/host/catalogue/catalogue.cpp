@@ -23,6 +23,7 @@ Enum named(const std::array<const char*, N>& names, const std::string& name) {
 
 constexpr std::array kKernelStates = {"instrumented", "not_matched", "no_ptx", "refused", "failed"};
 constexpr std::array kKernelWords = {"instrumented", "not matched", "no PTX", "refused", "failed"};
+constexpr std::array kProofs = {"unknown", "proved", "differs"};
 constexpr std::array kProbeStates = {"attached", "matched_nothing", "refused", "failed", "detached"};
 constexpr std::array kProbeWords = {"attached", "matched nothing", "refused", "failed", "detached"};
 
@@ -74,6 +75,15 @@ std::optional<std::uint32_t> optional_from_json(const json& value) {
     return value.is_null() ? std::nullopt : std::optional<std::uint32_t>(value.get<std::uint32_t>());
 }
 
+json figures_to_json(const Figures& figures) {
+    return {optional_to_json(figures.original), optional_to_json(figures.reassembled),
+            optional_to_json(figures.instrumented)};
+}
+
+Figures figures_from_json(const json& value) {
+    return {optional_from_json(value.at(0)), optional_from_json(value.at(1)), optional_from_json(value.at(2))};
+}
+
 json kernel_to_json(const Kernel& kernel) {
     return {{"id", kernel.id},
             {"mangled", kernel.mangled},
@@ -89,9 +99,15 @@ json kernel_to_json(const Kernel& kernel) {
             {"accumulators", kernel.accumulators},
             {"copy", kernel.copy},
             {"waiting", kernel.waiting},
-            {"registers",
-             {optional_to_json(kernel.registers.original), optional_to_json(kernel.registers.reassembled),
-              optional_to_json(kernel.registers.instrumented)}}};
+            {"registers", figures_to_json(kernel.registers)},
+            {"spill_bytes", figures_to_json(kernel.spill_bytes)},
+            {"local_bytes", figures_to_json(kernel.local_bytes)},
+            {"architecture", kernel.architecture},
+            {"most_threads", kernel.bounds.most_threads},
+            {"threads_required", kernel.bounds.required},
+            {"proof", to_name(kernel.proof)},
+            {"proof_reason", kernel.proof_reason},
+            {"notes", kernel.notes}};
 }
 
 Kernel kernel_from_json(const json& value) {
@@ -110,9 +126,14 @@ Kernel kernel_from_json(const json& value) {
     kernel.accumulators = value.at("accumulators");
     kernel.copy = value.at("copy");
     kernel.waiting = value.at("waiting");
-    const auto& registers = value.at("registers");
-    kernel.registers = {optional_from_json(registers.at(0)), optional_from_json(registers.at(1)),
-                        optional_from_json(registers.at(2))};
+    kernel.registers = figures_from_json(value.at("registers"));
+    kernel.spill_bytes = figures_from_json(value.at("spill_bytes"));
+    kernel.local_bytes = figures_from_json(value.at("local_bytes"));
+    kernel.architecture = value.at("architecture");
+    kernel.bounds = {value.at("most_threads"), value.at("threads_required")};
+    kernel.proof = named<Proof>(kProofs, value.at("proof"));
+    kernel.proof_reason = value.at("proof_reason");
+    kernel.notes = value.at("notes").get<std::vector<std::string>>();
     return kernel;
 }
 
@@ -161,6 +182,18 @@ const char* to_name(ProbeState state) {
 }
 const char* to_words(ProbeState state) {
     return kProbeWords[static_cast<std::size_t>(state)];
+}
+
+const char* to_name(Proof proof) {
+    return kProofs[static_cast<std::size_t>(proof)];
+}
+
+Figures Kernel::resident_warps() const {
+    const auto of = [this](const std::optional<std::uint32_t>& registers) {
+        return registers && architecture != 0 ? std::optional(host::resident_warps(architecture, *registers, bounds))
+                                              : std::nullopt;
+    };
+    return {of(registers.original), of(registers.reassembled), of(registers.instrumented)};
 }
 
 std::string to_json(const Catalogue& catalogue) {

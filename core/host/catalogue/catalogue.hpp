@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
+#include "host/catalogue/residency.hpp"
 
 namespace egpu::host {
 
@@ -24,9 +25,14 @@ const char* to_name(ProbeState state);
 const char* to_words(KernelState state);  ///< as in tables: "not matched", "no PTX"
 const char* to_words(ProbeState state);
 
-struct Registers {
+/// Of the original, of its PTX compiled again without programs, and of the instrumented copy.
+struct Figures {
     std::optional<std::uint32_t> original, reassembled, instrumented;
 };
+
+/// Is the PTX the source of the code that runs? Proved: the same compiler gave the same code from it.
+enum class Proof { unknown, proved, differs };
+const char* to_name(Proof proof);
 
 struct Kernel {
     std::uint32_t id = 0;  ///< from 1; index in the segment's counters + 1
@@ -43,7 +49,17 @@ struct Kernel {
     std::uint32_t accumulators = 0;
     std::uint32_t copy = 0;  ///< id of the copy that its launches are to run; 0: the original
     bool waiting = false;    ///< for the agent, or a quiet moment, to put that in place: what ran before goes on
-    Registers registers;
+    Figures registers;       ///< a thread
+    Figures spill_bytes;     ///< spill stores and loads; an original has none recorded: n/a unless proved
+    Figures local_bytes;     ///< local memory of a thread
+    std::uint32_t architecture = 0;  ///< that the copy was compiled for: 90; 0: none
+    BlockBounds bounds;
+    Proof proof = Proof::unknown;
+    std::string proof_reason;        ///< why it is not proved; "" where it is, or nobody looked yet
+    std::vector<std::string> notes;  ///< how the copy differs from a first build: "registers capped at 64"
+
+    /// Warps an SM holds, as far as registers decide it.
+    Figures resident_warps() const;
 };
 
 /// An instrumented copy of a kernel: each set of probes gives one, which stays. Its index is its id - 1, and that of

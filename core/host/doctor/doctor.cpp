@@ -16,6 +16,7 @@
 #include "ebpf/object/object.hpp"
 #include "host/programs/programs.hpp"
 #include "host/session/session.hpp"
+#include "inject/cache/cache.hpp"
 #include "inject/compile/compile.hpp"
 
 namespace egpu::host {
@@ -44,19 +45,41 @@ CheckResult check_installation() {
     namespace fs = std::filesystem;
     const fs::path library = install_folders().library;
     std::error_code failed;
-    for (const char* file : {"libegpu-agent.so", "simulated/libcuda.so.1", "simulated/libcudart.so.13"})
+    for (const char* file :
+         {"libegpu-agent.so", "egpu-driver-compile", "simulated/libcuda.so.1", "simulated/libcudart.so.13"})
         if (!fs::exists(library / file, failed))
             return {State::fail, fmt::format("{} is missing", (library / file).string()), "install egpu again"};
     return {State::ok, fmt::format("agent and simulated GPU; {} programs installed", installed_programs().size()), {}};
 }
 
-CheckResult check_ptxas() {
-    const auto ptxas = inject::find_ptxas();
-    if (!ptxas)
-        return {driver_present() ? State::fail : State::warn,
-                "no PTX compiler (ptxas): needed to observe kernels on a GPU",
-                "install a CUDA Toolkit, or set EGPU_PTXAS"};
-    return {State::ok, "PTX compiler: ptxas " + inject::ptxas_version(*ptxas), {}};
+CheckResult check_compiler() {
+    if (const auto ptxas = inject::find_ptxas())
+        return {State::ok, "PTX compiler: ptxas " + inject::ptxas_version(*ptxas), {}};
+    const auto compiler = inject::choose_compiler(install_folders().library + "/egpu-driver-compile", 0);
+    if (compiler)
+        return {State::ok,
+                fmt::format("PTX compiler: the driver's own (CUDA {}); {}", compiler->version, compiler->why),
+                {}};
+    return {driver_present() ? State::fail : State::warn,
+            fmt::format("no PTX compiler: {}; needed to observe kernels on a GPU", compiler.error().message),
+            compiler.error().fix};
+}
+
+CheckResult check_cache() {
+    const inject::CompileCache cache(inject::cache_settings());
+    if (const auto problem = cache.problem(); !problem.empty()) {
+        const bool asked = cache.settings().off_because.starts_with("EGPU_CACHE=");
+        return {asked ? State::ok : State::warn, fmt::format("compiled copies are not kept: {}", problem),
+                asked ? "" : "every session compiles anew; name another folder in EGPU_CACHE_DIR"};
+    }
+    const auto use = cache.use();
+    const auto asked = use.hits + use.misses;
+    std::string text =
+        fmt::format("compiled copies are kept in {}: {} in {}, at most {}", cache.settings().folder,
+                    format_count(use.entries), format_memory(use.bytes), format_memory(cache.settings().limit));
+    if (asked != 0)
+        text += fmt::format("; {} of {} were found there", format_count(use.hits), format_count(asked));
+    return {State::ok, text, {}};
 }
 
 CheckResult check_clang() {
@@ -93,7 +116,7 @@ CheckResult check_shared_memory() {
 }  // namespace
 
 std::vector<CheckResult> examine_machine() {
-    return {check_driver(), check_installation(), check_ptxas(),
+    return {check_driver(), check_installation(), check_compiler(),     check_cache(),
             check_clang(),  check_injectors(),    check_shared_memory()};
 }
 

@@ -48,6 +48,12 @@ const char* unit_of(ebpf::Role role) {
     }
 }
 
+ordered_json figures_json(const Figures& figures) {
+    return {{"original", or_null(figures.original)},
+            {"reassembled", or_null(figures.reassembled)},
+            {"instrumented", or_null(figures.instrumented)}};
+}
+
 ordered_json kernel_json(const SessionView& view, std::size_t index) {
     const Kernel& kernel = view.catalogue.kernels[index];
     const KernelCounts counts = index < view.counts.size() ? view.counts[index] : KernelCounts{};
@@ -65,10 +71,13 @@ ordered_json kernel_json(const SessionView& view, std::size_t index) {
             {"launches_instrumented", counts.instrumented},
             {"launches_left_out", counts.left_out},
             {"gpu_time_ns", nullptr},
-            {"registers",
-             {{"original", or_null(kernel.registers.original)},
-              {"reassembled", or_null(kernel.registers.reassembled)},
-              {"instrumented", or_null(kernel.registers.instrumented)}}}};
+            {"registers", figures_json(kernel.registers)},
+            {"spill_bytes", figures_json(kernel.spill_bytes)},
+            {"local_bytes", figures_json(kernel.local_bytes)},
+            {"resident_warps", figures_json(kernel.resident_warps())},
+            {"proof", to_name(kernel.proof)},
+            {"proof_reason", text_or_null(kernel.proof_reason)},
+            {"notes", kernel.notes}};
 }
 
 /// A key cell as a metric's label: ids for kernels and sites, words for enums, numbers else.

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/diagnostic.hpp"
+#include "host/catalogue/residency.hpp"
+#include "inject/compile/options.hpp"
 #include "ptx/fatbin/image.hpp"
 #include "ptx/syntax/tree.hpp"
 
@@ -19,6 +21,21 @@ ptx::Choice choose_for(const ptx::Image& image, std::uint32_t architecture, bool
 /// Why a copy from this PTX would be another program than the one that runs; nullopt where it is the same.
 std::optional<Diagnostic> source_mismatch(const ptx::Image& image, const ptx::Choice& choice);
 
+/// The same for one kernel of it: what its PTX declares against what its code takes, where the code says it: parameters
+/// and launch bounds, unless `options` gave it other ones. (Static shared memory shows when the copy is compiled:
+/// EGPU-A015.)
+std::optional<Diagnostic> kernel_mismatch(const ptx::Function& function, const ptx::CubinKernel& code,
+                                          const std::vector<std::string>& options);
+
+/// What .maxntid or .reqntid say.
+BlockBounds bounds_of(const ptx::Function& function);
+/// Of the running code; nullptr where the cubin has no such kernel.
+const ptx::CubinKernel* kernel_of(const ptx::CubinMember* cubin, const std::string& name);
+
+/// What the image and the call that loaded it say of how its code was compiled.
+inject::OriginalOptions original_options(const ptx::Choice& choice, std::uint32_t max_registers,
+                                         std::uint32_t optimisation_level);
+
 /// Kernels of the cubin that runs (or, where none fits the device, of all).
 std::vector<std::pair<std::string, const ptx::CubinMember*>> cubin_kernels(const ptx::Image& image,
                                                                            const ptx::Choice& choice);
@@ -26,7 +43,8 @@ std::vector<std::pair<std::string, const ptx::CubinMember*>> cubin_kernels(const
 /// "cubin for sm_90 only"
 std::string no_ptx_reason(const ptx::Image& image, const ptx::CubinMember& cubin);
 
-std::optional<std::uint32_t> registers_of(const ptx::CubinMember& cubin, const std::string& kernel);
+/// Bytes of stack; nullopt where they can't be told (recursion).
+std::optional<std::uint32_t> known_bytes(std::uint32_t stack_bytes);
 
 /// "a", "f" or "": what `.target sm_90a` adds to the architecture.
 std::string architecture_suffix(const ptx::Module& module);

@@ -216,7 +216,7 @@ Result<ProbeChange> Pipeline::replace_probe(const std::string& name, LoadedProbe
 /// Each kernel gets the copy for the programs that are active now.
 void Pipeline::rebuild(const ProgramSet& added, ProbeChange& change) {
     ++catalogue_.changes;
-    for (const auto& source : sources_)
+    for (auto& source : sources_)
         rebuild_source(source, added, change);
     count_places();
     for (const auto& kernel : catalogue_.kernels) {
@@ -228,51 +228,54 @@ void Pipeline::rebuild(const ProgramSet& added, ProbeChange& change) {
     }
 }
 
-void Pipeline::rebuild_source(const Source& source, const ProgramSet& added, ProbeChange& change) {
-    std::optional<ptx::Module> module;  // parsed where a copy has to be built
-    const auto copy_for = [&](const Kernel& kernel, const ProgramSet& programs) -> Result<std::uint32_t> {
-        if (const auto known = copy_of_set_.find({kernel.id, programs}); known != copy_of_set_.end())
-            return known->second;
-        if (!module) {
-            auto parsed = ptx::parse(source.text, source.module.empty() ? "the application's PTX" : source.module);
-            if (!parsed)
-                return parsed.errors();
-            module = std::move(*parsed);
-        }
-        return copy_with(*module, kernel, programs, source.device);
-    };
-    for (const std::uint32_t id : source.kernels) {
-        Kernel& kernel = catalogue_.kernels[id - 1];
-        const std::uint32_t before = kernel.copy;
-        const bool lost = kernel.state == KernelState::failed;  // the agent could not take what it has
-        const ProgramSet programs = programs_for(kernel);
-        const auto wished = copy_for(kernel, programs);
-        std::uint32_t now = wished ? *wished : 0;
-        if (!wished) {
-            // Without what was added: other probes of the kernel go on.
-            ProgramSet rest;
-            std::set_difference(programs.begin(), programs.end(), added.begin(), added.end(), std::back_inserter(rest));
-            const auto without = copy_for(kernel, rest);
-            now = without ? *without : 0;
-        }
-        if (now != before || (lost && now != 0))
-            runs(kernel, now);
-        if (!wished) {
-            change.refused.emplace_back(id, first_line(wished.error()));
-            if (now == 0)
-                could_not_build(kernel, wished.error());
-        } else if (now == 0) {
-            kernel.state = KernelState::not_matched;
-            kernel.reason = programs.empty() ? before != 0 ? "its probes were removed" : "no probe names it"
-                                             : "has no place that a probe asks for";
-        }
-        if (now == before && !(lost && now != 0))
+void Pipeline::rebuild_source(Source& source, const ProgramSet& added, ProbeChange& change) {
+    std::vector<Wish> wishes;
+    for (const std::uint32_t id : source.kernels)
+        wishes.push_back(
+            {.kernel_id = id, .programs = programs_for(catalogue_.kernels[id - 1]), .places = {}, .notes = {}});
+    find_copies(source, wishes);
+    // Without what was added: other probes of a kernel go on.
+    std::vector<Wish> without;
+    for (const auto& wish : wishes) {
+        if (wish.copy)
             continue;
-        if (now != 0)
-            change.copies.push_back(now);
-        else if (before != 0)
-            change.originals.push_back(id);
+        Wish rest{.kernel_id = wish.kernel_id, .programs = {}, .places = {}, .notes = {}};
+        std::set_difference(wish.programs.begin(), wish.programs.end(), added.begin(), added.end(),
+                            std::back_inserter(rest.programs));
+        without.push_back(std::move(rest));
     }
+    find_copies(source, without);
+    source.build.module.reset();
+    auto rest = without.begin();
+    for (const auto& wish : wishes)
+        apply(wish, wish.copy ? wish : *rest++, change);
+}
+
+/// The kernel runs what was found for it; `granted` is the wish, or what is left of it where it could not be built.
+void Pipeline::apply(const Wish& wish, const Wish& granted, ProbeChange& change) {
+    Kernel& kernel = catalogue_.kernels[wish.kernel_id - 1];
+    const std::uint32_t before = kernel.copy;
+    const std::uint32_t now = granted.copy ? *granted.copy : 0;
+    // It may have lost its copy: the agent could not take it.
+    const bool changes = now != before || (kernel.state == KernelState::failed && now != 0);
+    if (changes)
+        runs(kernel, now);
+    if (!wish.copy) {
+        change.refused.emplace_back(kernel.id, first_line(wish.copy.error()));
+        if (now == 0)
+            could_not_build(kernel, wish);
+    } else if (now == 0) {
+        kernel.state = KernelState::not_matched;
+        kernel.reason = !wish.programs.empty() ? "has no place that a probe asks for"
+                        : before != 0          ? "its probes were removed"
+                                               : "no probe names it";
+        kernel.fix.clear();
+        kernel.notes.clear();
+    }
+    if (changes && now != 0)
+        change.copies.push_back(now);
+    else if (changes)
+        change.originals.push_back(kernel.id);
 }
 
 /// Sites and kernels of each probe, from the copies that kernels have now; of a removed one they stay as they were.
@@ -284,20 +287,8 @@ void Pipeline::count_places() {
         probe.state = ProbeState::matched_nothing;
         probe.notes.clear();
     }
-    for (const auto& kernel : catalogue_.kernels) {
-        if (kernel.copy == 0)
-            continue;
-        for (const auto& outcome : built_[kernel.copy - 1].outcomes) {
-            Probe& probe = catalogue_.probes[outcome.probe];
-            if (outcome.sites == 0 || probe.state == ProbeState::detached)
-                continue;
-            probe.sites += outcome.sites;
-            ++probe.kernels;
-            probe.state = ProbeState::attached;
-            for (const auto& note : outcome.notes)
-                probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
-        }
-    }
+    for (const auto& kernel : catalogue_.kernels)
+        count_places_of(kernel);
 }
 
 }  // namespace egpu::host

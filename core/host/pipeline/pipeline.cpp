@@ -2,15 +2,13 @@
 #include "host/pipeline/pipeline.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/names.hpp"
 #include "base/version.hpp"
 #include "host/pipeline/eligibility.hpp"
-#include "inject/clone/clone.hpp"
-#include "inject/compile/compile.hpp"
+#include "inject/compile/options.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace egpu::host {
@@ -21,7 +19,19 @@ bool any_matches(const std::vector<std::string>& patterns, const std::string& ma
                        [&](const std::string& pattern) { return kernel_name_matches(pattern, mangled); });
 }
 
-constexpr std::uint32_t kMostCopies = 16384;  // EGPU_SEGMENT_MAX_COPIES: each has a counter in the segment
+/// What the running code says of itself.
+void set_original(Kernel& kernel, const ptx::CubinMember& cubin) {
+    const auto* code = kernel_of(&cubin, kernel.mangled);
+    if (code == nullptr)
+        return;
+    kernel.architecture = cubin.architecture;
+    if (code->registers != 0) {
+        kernel.registers.original = code->registers;
+        kernel.local_bytes.original = known_bytes(code->stack_bytes);
+    }
+}
+
+constexpr const char* kNoPlace = "has no place that a probe asks for";
 
 std::string first_line(const Diagnostic& diagnostic) {
     return diagnostic.message.substr(0, diagnostic.message.find('\n'));
@@ -34,7 +44,11 @@ bool KernelSelection::takes(const std::string& mangled) const {
 }
 
 Pipeline::Pipeline(std::vector<LoadedProbe> probes, KernelSelection selection, std::uint32_t assumed_sm_count)
-    : probes_(std::move(probes)), selection_(std::move(selection)), assumed_sm_count_(assumed_sm_count) {
+    : probes_(std::move(probes)),
+      selection_(std::move(selection)),
+      assumed_sm_count_(assumed_sm_count),
+      assembler_(std::make_unique<Assembler>()),
+      background_(std::make_unique<Background>()) {
     catalogue_.egpu_version = version();
     for (std::uint32_t loaded = 0; loaded < probes_.size(); ++loaded) {
         catalogue_.probe_names.push_back(probes_[loaded].name);
@@ -90,9 +104,10 @@ ImageAnswer Pipeline::answer_of(const std::vector<std::pair<std::uint32_t, std::
     return answer;
 }
 
-ImageAnswer Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device) {
+ImageAnswer Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device,
+                                const LoadOptions& options) {
     const ContentHash hash = content_hash(bytes);
-    if (auto known = known_image(hash))
+    if (auto known = known_image(hash, options))
         return *known;
     ImageAnswer answer;
     const auto image = ptx::read_image(bytes);
@@ -103,28 +118,35 @@ ImageAnswer Pipeline::add_image(std::span<const std::byte> bytes, const std::str
                                      module.empty() ? "the application" : module, failed.message);
         add_diagnostic(failed);
     } else {
-        add_images_kernels(*image, module, device, answer);
+        // Machine code is what it is, whatever the options of the call that loads it.
+        if (choose_for(*image, device.compute_capability, device.simulated).cubin == nullptr)
+            load_options_[hash] = options;
+        add_images_kernels(*image, module, device, options, answer);
     }
     images_.emplace(hash, answer.kernels);
     return answer;
 }
 
-std::optional<ImageAnswer> Pipeline::known_image(const ContentHash& hash) const {
+std::optional<ImageAnswer> Pipeline::known_image(const ContentHash& hash, const LoadOptions& options) {
+    if (const auto first = load_options_.find(hash); first != load_options_.end() && first->second != options)
+        note_once(
+            "an image was loaded again with other JIT options: copies of its kernels are compiled with those of the "
+            "first load");
     const auto known = images_.find(hash);
     return known != images_.end() ? std::optional(answer_of(known->second)) : std::nullopt;
 }
 
 ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device) {
     ImageAnswer answer;
-    add_images_kernels(image, module, device, answer);
+    add_images_kernels(image, module, device, {}, answer);
     return answer;
 }
 
 void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
-                                  ImageAnswer& answer) {
+                                  const LoadOptions& options, ImageAnswer& answer) {
     const ptx::Choice choice = choose_for(image, device.compute_capability, device.simulated);
     if (choice.ptx != nullptr)
-        add_ptx_kernels(image, choice, module, device, answer);
+        add_ptx_kernels(image, choice, module, device, options, answer);
     // Kernels that only the machine code has.
     std::vector<std::string> known;
     for (const auto& [id, name] : answer.kernels)
@@ -134,7 +156,7 @@ void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& mo
             continue;
         known.push_back(name);
         Kernel& kernel = new_kernel(name, module, answer);
-        kernel.registers.original = registers_of(*cubin, name);
+        set_original(kernel, *cubin);
         kernel.state = KernelState::no_ptx;
         kernel.reason = no_ptx_reason(image, *cubin);
         kernel.fix = "build it with PTX: nvcc -gencode arch=compute_XX,code=compute_XX beside the machine code";
@@ -142,36 +164,79 @@ void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& mo
 }
 
 void Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
-                               const Device& device, ImageAnswer& answer) {
-    const auto parsed = ptx::parse(choice.ptx->text, module.empty() ? "the application's PTX" : module);
+                               const Device& device, const LoadOptions& options, ImageAnswer& answer) {
+    auto parsed = ptx::parse(choice.ptx->text, module.empty() ? "the application's PTX" : module);
     if (!parsed) {
         Diagnostic failed = parsed.error();
         failed.severity = Severity::warning;
         add_diagnostic(failed);
         return;
     }
+    Source source;
+    source.module_name = module;
+    source.device = device;
+    auto& build = source.build;
+    build.module = std::make_shared<const ptx::Module>(std::move(*parsed));
+    // Code for an older chip of the family runs as it is: its copy is compiled for that chip, too.
+    build.architecture = choice.cubin != nullptr ? choice.cubin->architecture : device.compute_capability;
+    build.options.architecture = fmt::format("sm_{}{}", build.architecture, architecture_suffix(*build.module));
+    build.options.options = inject::options_of_original(
+        original_options(choice, options.max_registers, options.optimisation_level), &source.dropped_options);
     const auto mismatch = source_mismatch(image, choice);
-    Source source{std::string(choice.ptx->text), module, device, {}};
-    for (const auto& function : parsed->functions) {
+    for (const auto& function : build.module->functions) {
         if (!function.is_entry || !function.body)
             continue;
         Kernel& kernel = new_kernel(std::string(function.name), module, answer);
         kernel.source = "PTX";
-        if (choice.cubin != nullptr)
-            kernel.registers.original = registers_of(*choice.cubin, kernel.mangled);
-        if (mismatch) {
+        kernel.bounds = bounds_of(function);
+        const auto* code = kernel_of(choice.cubin, kernel.mangled);
+        if (code != nullptr) {
+            set_original(kernel, *choice.cubin);
+            source.originals[kernel.id] = {code->registers, code->stack_bytes, code->static_shared_bytes};
+        }
+        auto refusal = mismatch;
+        if (!refusal && code != nullptr)
+            refusal = kernel_mismatch(function, *code, build.options.options);
+        if (refusal) {
             kernel.state = KernelState::refused;
-            kernel.reason = mismatch->message;
-            kernel.fix = mismatch->fix;
+            kernel.reason = refusal->message;
+            kernel.fix = refusal->fix;
         } else if (!selection_.takes(kernel.mangled)) {
             kernel.reason = "not among the kernels asked for";
         } else {
             source.kernels.push_back(kernel.id);
-            instrument(*parsed, kernel, device, answer);
         }
     }
-    if (!source.kernels.empty())
-        sources_.push_back(std::move(source));
+    if (source.kernels.empty())
+        return;
+    source.text = choice.ptx->text;
+    source.all_kernels = answer.kernels;
+    if (choice.cubin != nullptr && !device.simulated)
+        source.code = running_code(*choice.cubin);
+    instrument(source, answer);
+    sources_.push_back(std::move(source));
+}
+
+/// The first copies of its kernels, with the programs of now.
+void Pipeline::instrument(Source& source, ImageAnswer& answer) {
+    std::vector<Wish> wishes;
+    for (const std::uint32_t id : source.kernels)
+        if (auto programs = programs_for(catalogue_.kernels[id - 1]); !programs.empty())
+            wishes.push_back({.kernel_id = id, .programs = std::move(programs), .places = {}, .notes = {}});
+    find_copies(source, wishes);
+    source.build.module.reset();
+    for (const auto& wish : wishes) {
+        Kernel& kernel = catalogue_.kernels[wish.kernel_id - 1];
+        if (!wish.copy) {
+            could_not_build(kernel, wish);
+        } else if (*wish.copy == 0) {
+            kernel.reason = kNoPlace;
+        } else {
+            runs(kernel, *wish.copy);
+            count_places_of(kernel);
+            answer.copies.push_back(copy(*wish.copy));
+        }
+    }
 }
 
 Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer) {
@@ -187,165 +252,49 @@ Kernel& Pipeline::new_kernel(const std::string& mangled, const std::string& modu
     return catalogue_.kernels.back();
 }
 
-Pipeline::ProgramSet Pipeline::programs_for(const Kernel& kernel) const {
-    ProgramSet set;
-    for (std::uint32_t i = 0; i < programs_.size(); ++i) {
-        const auto& running = programs_[i];
-        const auto& point = probes_[running.loaded].object->programs[running.program].point;
-        if (running.active &&
-            (point.kernel_pattern.empty() || kernel_name_matches(point.kernel_pattern, kernel.mangled)))
-            set.push_back(i);
-    }
-    return set;
-}
-
-/// A place keeps its number in every copy of its kernel, so that what was counted there goes on. Places that are
-/// written alike are told apart by their order in the text.
-std::uint32_t Pipeline::site_number(const inject::SiteRecord& site, std::map<std::string, std::uint32_t>& occurrences) {
-    const std::string file = std::filesystem::path(site.file).lexically_normal().string();
-    const std::string place =
-        fmt::format("{}|{}|{}|{}|{}", site.kernel_id, site.function, site.opcode, site.line, file);
-    const auto id = static_cast<std::uint32_t>(catalogue_.sites.size()) + 1;
-    const auto [known, is_new] = site_numbers_.emplace(fmt::format("{}|{}", place, occurrences[place]++), id);
-    if (is_new)
-        catalogue_.sites.push_back({id, site.kernel_id, file, site.line, site.opcode, site.function});
-    return known->second;
-}
-
-Result<std::uint32_t> Pipeline::copy_with(const ptx::Module& module, const Kernel& kernel, const ProgramSet& programs,
-                                          const Device& device) {
-    if (programs.empty())
-        return std::uint32_t{0};
-    const auto known = copy_of_set_.find({kernel.id, programs});
-    if (known != copy_of_set_.end())
-        return known->second;
-    auto built = build(module, kernel, programs, device);
-    if (built)
-        copy_of_set_[{kernel.id, programs}] = *built;
-    return built;
-}
-
-Result<std::uint32_t> Pipeline::build(const ptx::Module& module, const Kernel& kernel, const ProgramSet& programs,
-                                      const Device& device) {
-    inject::CopyRequest request;
-    request.module = &module;
-    request.entry = kernel.mangled;
-    request.kernel_id = kernel.id;
-    request.layouts = &layouts_;
-    request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) {
-        return keys_.at(map).slot_of(key);
-    };
-    std::map<std::string, std::uint32_t> occurrences;
-    request.new_site_id = [&](const inject::SiteRecord& site) { return site_number(site, occurrences); };
-    for (const std::uint32_t index : programs) {
-        const auto& running = programs_[index];
-        const auto& object = *probes_[running.loaded].object;
-        request.programs.push_back({&object, &object.programs[running.program], running.map_base, running.probe});
-    }
-    auto copy = inject::build_copy(request);
-    if (!copy)
-        return copy.errors();
-    if (copy->sites == 0)
-        return std::uint32_t{0};
-    // Programs without a place here change nothing: a copy with the same others is the same.
-    ProgramSet with_places;
-    Copy holds{kernel.id, {}};
-    for (const std::uint32_t index : programs)
-        for (const auto& outcome : copy->outcomes)
-            if (outcome.probe == programs_[index].probe && outcome.sites != 0) {
-                with_places.push_back(index);
-                holds.probes.push_back(outcome.probe);
-            }
-    if (const auto same = copy_of_places_.find({kernel.id, with_places}); same != copy_of_places_.end())
-        return same->second;
-    const auto id = static_cast<std::uint32_t>(built_.size()) + 1;
-    if (id > kMostCopies)
-        return error("EGPU-A047", fmt::format("a session holds at most {} instrumented copies", kMostCopies),
-                     "start it again with the probes that you want");
-    BuiltCopy built;
-    built.image = {kernel.id, id, kernel.mangled, copy->table, {}};
-    if (Status finished = finish_image(kernel, copy->ptx, module, device, built); !finished)
-        return finished.errors();
-    built.sites = copy->sites;
-    built.accumulators = copy->accumulators;
-    built.outcomes = std::move(copy->outcomes);
-    built_.push_back(std::move(built));
-    catalogue_.copies.push_back(std::move(holds));
-    copy_of_places_[{kernel.id, with_places}] = id;
-    return id;
-}
-
+/// What stands in the catalogue of a kernel's copy is that of the copy that it runs.
 void Pipeline::runs(Kernel& kernel, std::uint32_t copy_id) {
     kernel.copy = copy_id;
     kernel.waiting = false;
     kernel.fix.clear();
-    if (copy_id == 0) {
-        kernel.state = KernelState::not_matched;
-        kernel.sites = kernel.accumulators = 0;
-        return;
-    }
-    const BuiltCopy& built = built_[copy_id - 1];
-    kernel.state = KernelState::instrumented;
-    kernel.reason.clear();
+    const BuiltCopy none;
+    const BuiltCopy& built = copy_id != 0 ? built_[copy_id - 1] : none;
+    kernel.state = copy_id != 0 ? KernelState::instrumented : KernelState::not_matched;
+    if (copy_id != 0)
+        kernel.reason.clear();
     kernel.sites = built.sites;
     kernel.accumulators = built.accumulators;
-    kernel.registers.instrumented = built.registers.instrumented;
+    kernel.registers.instrumented = built.registers;
+    kernel.spill_bytes.instrumented = built.spill_bytes;
+    kernel.local_bytes.instrumented = built.local_bytes;
+    kernel.notes = built.notes;
 }
 
-void Pipeline::could_not_build(Kernel& kernel, const Diagnostic& why) {
-    const bool compiler = why.code.starts_with("EGPU-P3") || why.code.starts_with("EGPU-A04");
-    kernel.state = compiler ? KernelState::failed : KernelState::refused;
+void Pipeline::could_not_build(Kernel& kernel, const Wish& wish) {
+    const Diagnostic& why = wish.copy.error();
+    const bool accident = why.code.starts_with("EGPU-P3") || why.code.starts_with("EGPU-A04");
+    kernel.state = accident ? KernelState::failed : KernelState::refused;
     kernel.reason = first_line(why);
     kernel.fix = why.fix;
+    kernel.notes = wish.notes;
 }
 
-void Pipeline::instrument(const ptx::Module& module, Kernel& kernel, const Device& device, ImageAnswer& answer) {
-    const ProgramSet programs = programs_for(kernel);
-    if (programs.empty())
+/// Adds a kernel's places to those of its probes; of removed probes they stay as they were.
+void Pipeline::count_places_of(const Kernel& kernel) {
+    if (kernel.copy == 0)
         return;
-    const auto copy_id = copy_with(module, kernel, programs, device);
-    if (!copy_id) {
-        could_not_build(kernel, copy_id.error());
-        return;
-    }
-    if (*copy_id == 0) {
-        kernel.reason = "has no place that a probe asks for";
-        return;
-    }
-    runs(kernel, *copy_id);
-    for (const auto& outcome : built_[*copy_id - 1].outcomes) {
+    for (const auto& outcome : built_[kernel.copy - 1].outcomes) {
         Probe& probe = catalogue_.probes.at(outcome.probe);
-        probe.sites += outcome.sites;
-        probe.kernels += outcome.sites != 0 ? 1 : 0;
-        if (outcome.sites != 0)
-            probe.state = ProbeState::attached;
+        if (probe.state == ProbeState::detached)
+            continue;
         for (const auto& note : outcome.notes)
             probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
+        if (outcome.sites == 0)
+            continue;
+        probe.sites += outcome.sites;
+        ++probe.kernels;
+        probe.state = ProbeState::attached;
     }
-    answer.copies.push_back(copy(*copy_id));
-}
-
-Status Pipeline::finish_image(const Kernel& kernel, const std::string& ptx, const ptx::Module& module,
-                              const Device& device, BuiltCopy& built) {
-    if (device.simulated) {
-        const auto* begin = reinterpret_cast<const std::byte*>(ptx.c_str());
-        built.image.image.assign(begin, begin + ptx.size() + 1);
-        return ok();
-    }
-    const auto ptxas = inject::find_ptxas();
-    if (!ptxas) {
-        Diagnostic missing = error("EGPU-A046", "no ptxas to compile its instrumented copy with");
-        missing.fix = "install a CUDA Toolkit, or set EGPU_PTXAS";
-        return missing;
-    }
-    inject::CompileOptions options;
-    options.architecture = fmt::format("sm_{}{}", device.compute_capability, architecture_suffix(module));
-    auto compiled = inject::compile_ptx(*ptxas, ptx, kernel.mangled, options);
-    if (!compiled)
-        return compiled.errors();
-    built.registers.instrumented = compiled->registers;
-    built.image.image = std::move(compiled->cubin);
-    return ok();
 }
 
 void Pipeline::copy_failed(std::uint32_t kernel_id, const std::string& reason) {

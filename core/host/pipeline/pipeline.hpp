@@ -3,11 +3,14 @@
 // every probe.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -15,6 +18,10 @@
 
 #include "base/hash.hpp"
 #include "host/catalogue/catalogue.hpp"
+#include "host/pipeline/assembler.hpp"
+#include "host/pipeline/background.hpp"
+#include "host/pipeline/copies.hpp"
+#include "host/pipeline/proof.hpp"
 #include "host/programs/programs.hpp"
 #include "inject/clone/clone.hpp"
 #include "inject/codegen/table.hpp"
@@ -33,6 +40,14 @@ struct Device {
     std::uint32_t sm_count = 0;
     bool simulated = true;
     std::string name;
+    std::uint32_t driver_version = 0;  ///< 13000; 0: not known
+};
+
+/// JIT options of the call that loaded an image; they matter where the driver compiles its PTX.
+struct LoadOptions {
+    std::uint32_t max_registers = 0;         ///< 0: none
+    std::uint32_t optimisation_level = ~0U;  ///< over 4: none
+    auto operator<=>(const LoadOptions&) const = default;
 };
 
 /// Which kernels are looked at, from the command line: globs.
@@ -75,10 +90,11 @@ public:
     Pipeline(std::vector<LoadedProbe> probes, KernelSelection selection, std::uint32_t assumed_sm_count);
 
     /// Every kernel of an image gets an id and a state; matched ones a copy. The same bytes again: the same answer.
-    ImageAnswer add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device);
+    ImageAnswer add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device,
+                          const LoadOptions& options = {});
 
     /// The answer to an image that was added before, with the copies of now; nullopt where it wasn't.
-    std::optional<ImageAnswer> known_image(const ContentHash& hash) const;
+    std::optional<ImageAnswer> known_image(const ContentHash& hash, const LoadOptions& options = {});
     /// The same for an image that was read from a file; nothing is remembered.
     ImageAnswer add_parsed_image(const ptx::Image& image, const std::string& module, const Device& device);
 
@@ -100,6 +116,14 @@ public:
     void copy_loaded(std::uint32_t kernel_id, std::uint32_t original_registers, std::uint32_t copy_registers);
     /// Adds a warning to the session's diagnostics, the same text once.
     void note_once(const std::string& text);
+
+    /// Figures of kernels without programs, and whether their PTX is proved to be their source, are found out in the
+    /// background, after an answer was given. Takes over what is known by now; true where that was something.
+    bool take_insights();
+    /// Waits for all of it, at most so long, and takes it over; false where some was still missing.
+    bool finish_insights(std::chrono::milliseconds limit);
+    /// How copies were compiled: for a person who asks. "" where nothing was.
+    std::string compile_report() const;
 
     Catalogue& catalogue() { return catalogue_; }
     const Catalogue& catalogue() const { return catalogue_; }
@@ -123,26 +147,55 @@ private:
         CopyImage image;
         std::uint32_t sites = 0, accumulators = 0;
         std::vector<inject::ProbeOutcome> outcomes;
-        Registers registers;
+        std::optional<std::uint32_t> registers, spill_bytes, local_bytes;  ///< nullopt on the simulated GPU
+        std::vector<std::string> notes;
     };
     /// PTX that kernels can be instrumented from, kept for probes that come later.
     struct Source {
-        std::string text, module;
+        std::string text, module_name;
         Device device;
-        std::vector<std::uint32_t> kernels;
+        ImageBuild build;  ///< its module is there only while copies are built
+        std::vector<std::string> dropped_options;
+        std::vector<std::uint32_t> kernels;                              ///< that may be instrumented
+        std::vector<std::pair<std::uint32_t, std::string>> all_kernels;  ///< id, mangled name
+        std::map<std::uint32_t, CodeFigures> originals;  ///< by kernel id; none where the driver compiles the PTX
+        std::optional<RunningCode> code;                 ///< nullopt: the driver compiles the PTX
+        bool proof_asked = false;
+        std::set<std::uint32_t> reassembly_asked;  ///< kernel ids
+    };
+    /// A copy that a kernel should have, and what that comes to.
+    struct Wish {
+        std::uint32_t kernel_id = 0;
+        ProgramSet programs;
+        Result<std::uint32_t> copy = 0U;  ///< its id, 0 where none of the programs has a place in the kernel
+        ProgramSet places;                ///< of a copy under way: programs that have one
+        std::vector<std::string> notes;   ///< of a copy that could not be built
     };
     void add_probe_entries(std::uint32_t loaded, std::uint32_t map_base);
     void add_maps(std::uint32_t loaded);
-    ProgramSet programs_for(const Kernel& kernel) const;
-    /// The id of a copy of the kernel with these programs, 0 where none of them has a place in it.
-    Result<std::uint32_t> copy_with(const ptx::Module& module, const Kernel& kernel, const ProgramSet& programs,
-                                    const Device& device);
-    Result<std::uint32_t> build(const ptx::Module& module, const Kernel& kernel, const ProgramSet& programs,
-                                const Device& device);
-    std::uint32_t site_number(const inject::SiteRecord& site, std::map<std::string, std::uint32_t>& occurrences);
-    void runs(Kernel& kernel, std::uint32_t copy_id);
-    static void could_not_build(Kernel& kernel, const Diagnostic& why);
     ImageAnswer answer_of(const std::vector<std::pair<std::uint32_t, std::string>>& kernels) const;
+    void add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
+                            const LoadOptions& options, ImageAnswer& answer);
+    void add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
+                         const Device& device, const LoadOptions& options, ImageAnswer& answer);
+    void instrument(Source& source, ImageAnswer& answer);
+    Kernel& new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer);
+    void runs(Kernel& kernel, std::uint32_t copy_id);
+    static void could_not_build(Kernel& kernel, const Wish& wish);
+    void count_places_of(const Kernel& kernel);
+    void add_diagnostic(const Diagnostic& diagnostic);
+    // instrument.cpp
+    ProgramSet programs_for(const Kernel& kernel) const;
+    /// Grants wishes for kernels of a source: copies that are there, or new ones, built side by side.
+    void find_copies(Source& source, std::vector<Wish>& wishes);
+    /// The first build of a copy; nullopt where there is none to assemble, and the wish says what it comes to.
+    std::optional<CopyBuild> begin_copy(Source& source, Wish& wish);
+    inject::CopyRequest copy_request(const Kernel& kernel, const ptx::Module& module, const ProgramSet& programs);
+    std::uint32_t site_number(const inject::SiteRecord& site, std::map<std::string, std::uint32_t>& occurrences);
+    /// To machine code, unless the device is simulated.
+    void assemble(const Source& source, std::vector<CopyBuild>& builds);
+    void finish_copy(const Source& source, CopyBuild& build, Wish& wish);
+    void look_into(Source& source, const std::vector<CopyBuild>& builds);
     // live.cpp
     std::optional<std::uint32_t> attached_probe(const std::string& name) const;
     std::optional<std::uint32_t> latest_probe(const std::string& name) const;
@@ -150,18 +203,10 @@ private:
     void set_active(std::uint32_t loaded, bool active, std::int64_t now_unix_ms);
     void set_aside(std::uint32_t loaded);
     void rebuild(const ProgramSet& added, ProbeChange& change);
-    void rebuild_source(const Source& source, const ProgramSet& added, ProbeChange& change);
+    void rebuild_source(Source& source, const ProgramSet& added, ProbeChange& change);
+    void apply(const Wish& wish, const Wish& granted, ProbeChange& change);
     void count_places();
     Diagnostic unknown_probe(const std::string& name) const;
-    void add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
-                            ImageAnswer& answer);
-    void add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
-                         const Device& device, ImageAnswer& answer);
-    Kernel& new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer);
-    void instrument(const ptx::Module& module, Kernel& kernel, const Device& device, ImageAnswer& answer);
-    Status finish_image(const Kernel& kernel, const std::string& ptx, const ptx::Module& module, const Device& device,
-                        BuiltCopy& built);
-    void add_diagnostic(const Diagnostic& diagnostic);
 
     std::vector<LoadedProbe> probes_;
     KernelSelection selection_;
@@ -172,11 +217,15 @@ private:
     std::vector<maps::KeyTable> keys_;
     std::vector<std::uint32_t> map_bases_;                                              ///< by index in probes_
     std::map<ContentHash, std::vector<std::pair<std::uint32_t, std::string>>> images_;  ///< ids and names of kernels
+    std::map<ContentHash, LoadOptions> load_options_;                                   ///< where the driver compiles
     std::vector<Source> sources_;
     std::vector<BuiltCopy> built_;                                                  ///< by copy id - 1
     std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_set_;     ///< kernel and programs asked for
     std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_places_;  ///< programs that have a place
     std::map<std::string, std::uint32_t> site_numbers_;
+    // Behind pointers, so that a pipeline can be moved. The assembler outlives the work that uses it.
+    std::unique_ptr<Assembler> assembler_;
+    std::unique_ptr<Background> background_;
 };
 
 }  // namespace egpu::host

@@ -72,6 +72,8 @@ void Server::run() {
         const auto state = receiver_.receive(&message, {.timeout_ms = stopping_ ? 0 : kIdleMs});
         if (state == segment::ChannelState::broken)
             return give_up("the agent's channel is damaged");
+        if (state == segment::ChannelState::timed_out)
+            take_insights();
         if (state == segment::ChannelState::timed_out && changed_) {
             // The catalogue is written when the agent pauses, not after each of its results: it grows with them.
             const std::lock_guard lock(pipeline_mutex_);
@@ -91,6 +93,11 @@ void Server::run() {
             give_up(fmt::format("internal error while answering the agent ({})", failure.what()));
         }
     }
+}
+
+void Server::take_insights() {
+    const std::lock_guard lock(pipeline_mutex_);
+    changed_ = pipeline_.take_insights() || changed_;
 }
 
 void Server::handle(const egpu_message& message) {
@@ -114,6 +121,7 @@ void Server::handle_device(const egpu_message& message) {
     device_.compute_capability = body.compute_capability;
     device_.sm_count = body.sm_count;
     device_.simulated = body.simulated != 0;
+    device_.driver_version = body.driver_version;
     device_.name.assign(body.name, ::strnlen(body.name, sizeof body.name));
     device_known_ = true;
 }
@@ -138,14 +146,15 @@ void Server::handle_image(const egpu_message& message) {
 
 void Server::answer_image(std::uint32_t request, const egpu_message_image& head, std::span<const std::byte> image) {
     const std::string path(head.path, ::strnlen(head.path, sizeof head.path));
+    const LoadOptions options{head.maxregisters, head.optimisation_level};
     ImageAnswer answer;
     bool unknown = false;
     {
         const std::lock_guard lock(pipeline_mutex_);
         if (!image.empty()) {
-            answer = pipeline_.add_image(image, path.substr(path.rfind('/') + 1), device_);
+            answer = pipeline_.add_image(image, path.substr(path.rfind('/') + 1), device_, options);
             publish();
-        } else if (auto known = pipeline_.known_image({head.hash_low, head.hash_high})) {
+        } else if (auto known = pipeline_.known_image({head.hash_low, head.hash_high}, options)) {
             answer = std::move(*known);
         } else {
             unknown = true;

@@ -42,6 +42,7 @@ public:
 
 private:
     void run();
+    void take_insights();
     void handle(const egpu_message& message);
     void handle_device(const egpu_message& message);
     void handle_image(const egpu_message& message);

@@ -97,6 +97,7 @@ struct Session::State {
     sigset_t signals_before{};
     Clock::time_point started = Clock::now();
     std::optional<Clock::time_point> ended;
+    std::uint32_t insights_wait_ms = 0;
 
     State(Pipeline pipe, segment::OwnedSegment owned) : pipeline(std::move(pipe)), segment(std::move(owned)) {}
     ~State() {
@@ -133,6 +134,7 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     if (!plan)
         return plan.errors();
     auto state = std::make_unique<State>(std::move(pipeline), std::move(*owned));
+    state->insights_wait_ms = options.insights_wait_ms;
     auto& catalogue = state->pipeline.catalogue();
     catalogue.session = static_cast<std::uint32_t>(::getpid());
     catalogue.command = options.command;
@@ -177,6 +179,7 @@ std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_sig
             state_->ended = Clock::now();
             state_->control.stop();
             state_->server->stop();
+            state_->pipeline.finish_insights(std::chrono::milliseconds(state_->insights_wait_ms));
             return ending_of(status);
         }
         pollfd watched{state_->signals, POLLIN, 0};
@@ -205,6 +208,10 @@ bool Session::drain(std::uint32_t timeout_ms) {
     while (drains.load() == before && Clock::now() < deadline)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return drains.load() != before;
+}
+
+std::string Session::compile_report() const {
+    return state_->pipeline.compile_report();
 }
 
 double Session::elapsed_seconds() const {

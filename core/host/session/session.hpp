@@ -24,6 +24,8 @@ struct SessionOptions {
     std::uint64_t gpu_memory_bytes = std::uint64_t{64} << 20;
     std::uint32_t sample_launches = 1;                     ///< one in so many of each kernel runs its copy
     std::uint64_t reserve_bytes = std::uint64_t{5} << 20;  ///< of the segment, for maps of probes added later
+    /// How long to wait, after the application's end, for figures of kernels without programs.
+    std::uint32_t insights_wait_ms = 0;
 };
 
 class Session {
@@ -46,6 +48,8 @@ public:
     /// Asks the agent for a copy of the maps and waits for it, at most `timeout_ms`.
     bool drain(std::uint32_t timeout_ms);
     double elapsed_seconds() const;
+    /// How copies were compiled, after the end; "" where none was.
+    std::string compile_report() const;
 
 private:
     struct State;

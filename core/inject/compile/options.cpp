@@ -40,8 +40,24 @@ constexpr std::array kOptions = {
     Option{"pic", "position-independent-code", true},
 };
 
-const Option* option_named(std::string_view name) {
-    for (const Option& option : kOptions)
+/// What says where and for whom was compiled, and what was printed: no part of how.
+constexpr std::array kOtherOptions = {
+    Option{"arch", "gpu-name", true},
+    Option{"m", "machine", true},
+    Option{"o", "output-file", true},
+    Option{"v", "verbose", false},
+    Option{"w", "disable-warnings", false},
+    Option{"split-compile", "split-compile", true},
+    Option{"warn-spills", "warn-on-spills", false},
+    Option{"warn-lmem-usage", "warn-on-local-memory-usage", false},
+    Option{"warn-double-usage", "warn-on-double-precision-use", false},
+    Option{"suppress-async-bulk-multicast-advisory-warning", "suppress-async-bulk-multicast-advisory-warning", false},
+    Option{"suppress-stack-size-warning", "suppress-stack-size-warning", false},
+};
+
+template <std::size_t N>
+const Option* option_named(const std::array<Option, N>& options, std::string_view name) {
+    for (const Option& option : options)
         if (option.name == name || option.long_name == name)
             return &option;
     return nullptr;
@@ -52,6 +68,23 @@ bool is_plain_value(std::string_view value) {
     return !value.empty() && value.size() <= 32 && std::all_of(value.begin(), value.end(), [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     });
+}
+
+constexpr std::uint32_t kHighestLevel = 4;
+
+std::string_view name_of(std::string_view option) {
+    return option.substr(0, option.find('='));
+}
+
+/// Of one option said twice the last holds, as ptxas has it (it warns).
+std::vector<std::string> without_repeats(const std::vector<std::string>& options) {
+    std::vector<std::string> kept;
+    for (std::size_t i = 0; i < options.size(); ++i) {
+        const auto same = [&](const std::string& later) { return name_of(later) == name_of(options[i]); };
+        if (std::none_of(options.begin() + static_cast<std::ptrdiff_t>(i) + 1, options.end(), same))
+            kept.push_back(options[i]);
+    }
+    return kept;
 }
 
 /// "-O3" -> "O", "3".
@@ -74,18 +107,47 @@ std::vector<std::string> code_options(const std::vector<std::string>& recorded, 
             value = name.substr(1);
             name = "O";
         }
-        const Option* option = hyphens == 1 || hyphens == 2 ? option_named(name) : nullptr;
-        const bool value_follows = equals == std::string_view::npos && value.empty() && at + 1 < recorded.size();
-        if (option != nullptr && option->has_value && value_follows)
+        const bool is_option = hyphens == 1 || hyphens == 2;
+        const Option* option = is_option ? option_named(kOptions, name) : nullptr;
+        const Option* other = is_option ? option_named(kOtherOptions, name) : nullptr;
+        const bool has_value = (option != nullptr && option->has_value) || (other != nullptr && other->has_value);
+        const std::string said = recorded[at];
+        if (has_value && equals == std::string_view::npos && value.empty() && at + 1 < recorded.size())
             value = recorded[++at];
-        if (option == nullptr || (option->has_value && !is_plain_value(value))) {
+        if (other != nullptr)
+            continue;
+        if (option == nullptr || (has_value && !is_plain_value(value))) {
             if (dropped != nullptr)
-                dropped->push_back(recorded[at]);
+                dropped->push_back(said);
             continue;
         }
-        kept.push_back("--" + std::string(option->long_name) + (option->has_value ? "=" + std::string(value) : ""));
+        kept.push_back("--" + std::string(option->long_name) + (has_value ? "=" + std::string(value) : ""));
     }
     return kept;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t begin = std::min(text.find_first_not_of(" \t\n"), text.size());
+        text.remove_prefix(begin);
+        const std::size_t end = std::min(text.find_first_of(" \t\n"), text.size());
+        if (end != 0)
+            words.emplace_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+    return words;
+}
+
+std::vector<std::string> options_of_original(const OriginalOptions& original, std::vector<std::string>* dropped) {
+    if (original.runs_cubin)
+        return without_repeats(code_options(words_of(original.cubin_note), dropped));
+    auto options = code_options(words_of(original.ptx_record), dropped);
+    if (original.max_registers != 0)
+        options.push_back("--maxrregcount=" + std::to_string(original.max_registers));
+    if (original.optimisation_level <= kHighestLevel)
+        options.push_back("--opt-level=" + std::to_string(original.optimisation_level));
+    return without_repeats(options);
 }
 
 }  // namespace egpu::inject

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -78,15 +79,18 @@ Result<pid_t> start(const std::vector<std::string>& arguments, int output) {
     return child;
 }
 
-/// Reads until the other end is closed or the time has come; true where it was closed.
-bool read_until(int from, Clock::time_point end, std::string& output) {
+/// How often a wait looks whether it is to stop.
+constexpr std::int64_t kLookMs = 100;
+
+/// Reads until the other end is closed, the time has come or a stop is asked for; true where it was closed.
+bool read_until(int from, Clock::time_point end, const std::stop_token& stop, std::string& output) {
     char buffer[16384];
     for (;;) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-        if (left <= 0)
+        if (left <= 0 || stop.stop_requested())
             return false;
         pollfd waiting{from, POLLIN, 0};
-        const int ready = poll(&waiting, 1, static_cast<int>(left));
+        const int ready = poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left, kLookMs)));
         if (ready < 0 && errno != EINTR)
             return true;
         if (ready <= 0)
@@ -114,7 +118,8 @@ bool wait_until(pid_t child, Clock::time_point end, int& status) {
 
 }  // namespace
 
-Result<Finished> run_process(const std::vector<std::string>& arguments, std::uint32_t timeout_seconds) {
+Result<Finished> run_process(const std::vector<std::string>& arguments, std::uint32_t timeout_seconds,
+                             const std::stop_token& stop) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return system_error("can't make a pipe");
@@ -126,12 +131,14 @@ Result<Finished> run_process(const std::vector<std::string>& arguments, std::uin
     Finished finished;
     const auto end = Clock::now() + std::chrono::seconds(timeout_seconds);
     int status = 0;
-    if (!read_until(from.number(), end, finished.output) || !wait_until(*child, end, status)) {
-        finished.timed_out = true;
+    if (!read_until(from.number(), end, stop, finished.output) || !wait_until(*child, end, status)) {
+        finished.stopped = stop.stop_requested();
+        finished.timed_out = !finished.stopped;
         kill(-*child, SIGKILL);
         while (waitpid(*child, &status, 0) < 0 && errno == EINTR) {
         }
     }
+    finished.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     finished.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return finished;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,17 @@ namespace egpu::inject {
 
 struct Finished {
     int exit_status = 0;  ///< of waitpid's macros: exit code, or 128 + signal
+    int signal = 0;       ///< that ended it; 0: it ended by itself
     bool timed_out = false;
-    std::string output;  ///< stdout and stderr together, at most kOutputLimit bytes
+    bool stopped = false;  ///< killed because `stop` was asked for
+    std::string output;    ///< stdout and stderr together, at most kOutputLimit bytes
 };
 inline constexpr std::size_t kOutputLimit = std::size_t{4} << 20;
 
-/// Runs argv[0] with these arguments, without a shell. The child and its children are killed after the time.
-Result<Finished> run_process(const std::vector<std::string>& arguments, std::uint32_t timeout_seconds);
+/// Runs argv[0] with these arguments, without a shell. The child and its children are killed after the time, or where
+/// a stop is asked for.
+Result<Finished> run_process(const std::vector<std::string>& arguments, std::uint32_t timeout_seconds,
+                             const std::stop_token& stop = {});
 
 /// A private folder (mode 0700) below $TMPDIR or /tmp, removed with the files that were made through it.
 class PrivateFolder {

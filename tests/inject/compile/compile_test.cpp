@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "inject/compile/messages.hpp"
 #include "inject/compile/options.hpp"
@@ -27,7 +28,35 @@ TEST(Options, OnlyThoseThatChangeCode) {
                              &dropped),
                 ElementsAre("--maxrregcount=32", "--opt-level=1", "--def-load-cache=cg", "--fmad=false",
                             "--generate-line-info", "--opt-level=2", "--opt-level=3"));
-    EXPECT_THAT(dropped, ElementsAre("-arch", "sm_90", "-m", "64"));
+    EXPECT_THAT(dropped, IsEmpty());  // architecture and machine are no part of how
+    EXPECT_THAT(code_options({"-future-option", "3", "--gpu-name=sm_90", "-g", "-v", "-O", "1"}, &dropped),
+                ElementsAre("--opt-level=1"));
+    EXPECT_THAT(dropped, ElementsAre("-future-option", "3", "-g"));
+}
+
+TEST(Options, MachineCodeWasMadeByItsNoteAndNothingElse) {
+    OriginalOptions original;
+    original.runs_cubin = true;
+    original.cubin_note = " -maxrregcount 32 -lineinfo  -arch sm_75 -dlcm cg -m 64 ";
+    original.ptx_record = "-maxrregcount=64";
+    original.max_registers = 40;
+    original.optimisation_level = 0;
+    EXPECT_THAT(options_of_original(original),
+                ElementsAre("--maxrregcount=32", "--generate-line-info", "--def-load-cache=cg"));
+}
+
+TEST(Options, WhatTheDriverCompilesFollowsTheLoadCallBeforeTheRecord) {
+    OriginalOptions original;
+    original.ptx_record = "-dlcm=cg  -maxrregcount=32 --generate-line-info";
+    EXPECT_THAT(options_of_original(original),
+                ElementsAre("--def-load-cache=cg", "--maxrregcount=32", "--generate-line-info"));
+    original.max_registers = 40;
+    original.optimisation_level = 1;
+    EXPECT_THAT(options_of_original(original),
+                ElementsAre("--def-load-cache=cg", "--generate-line-info", "--maxrregcount=40", "--opt-level=1"));
+    original.optimisation_level = 5;  // no level that there is
+    EXPECT_THAT(options_of_original(original),
+                ElementsAre("--def-load-cache=cg", "--generate-line-info", "--maxrregcount=40"));
 }
 
 TEST(Options, NothingThatNamesAFileGetsThrough) {
@@ -132,6 +161,91 @@ TEST_F(FakeTool, NamedToolIsTakenOrNone) {
     setenv("EGPU_PTXAS", (folder_ / "missing").c_str(), 1);
     EXPECT_EQ(find_ptxas(), std::nullopt);
     unsetenv("EGPU_PTXAS");
+}
+
+TEST_F(FakeTool, ACrashIsSaidToBeOne) {
+    const auto compiled = compile_ptx(script("kill -SEGV $$\n"), "text", "k", {"sm_90", {}, 20});
+    ASSERT_FALSE(compiled);
+    EXPECT_THAT(compiled.error().message, HasSubstr("ptxas crashed (signal 11) on the copy of 'k'"));
+}
+
+TEST_F(FakeTool, AStopEndsIt) {
+    Compiler compiler;
+    compiler.program = script("sleep 60\n");
+    std::stop_source stop;
+    std::jthread stopper([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        stop.request_stop();
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    const auto compiled = compile_ptx(compiler, "text", "k", {"sm_90", {}, 100}, stop.get_token());
+    ASSERT_FALSE(compiled);
+    EXPECT_EQ(compiled.error().code, "EGPU-P306");
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+/// EGPU_PTXAS and the tool that stands for the driver's.
+class Choice : public FakeTool {
+protected:
+    void SetUp() override {
+        FakeTool::SetUp();
+        driver_ = (folder_ / "egpu-driver-compile").string();
+        std::ofstream(driver_) << "#!/bin/sh\necho release 12.4\n";
+        std::filesystem::permissions(driver_, std::filesystem::perms::owner_all);
+    }
+    void TearDown() override {
+        unsetenv("EGPU_PTXAS");
+        FakeTool::TearDown();
+    }
+    std::string driver_;
+};
+
+TEST_F(Choice, PtxasFirst) {
+    const auto tool = script("echo release 13.0, V13.0.88\n");
+    setenv("EGPU_PTXAS", tool.c_str(), 1);
+    const auto compiler = choose_compiler(driver_, 13000);
+    ASSERT_TRUE(compiler);
+    EXPECT_EQ(compiler->kind, Compiler::Kind::ptxas);
+    EXPECT_EQ(compiler->version, "13.0");
+    EXPECT_THAT(untold_options(*compiler, {"-fmad", "false"}), IsEmpty());
+    const auto before = compiler->identity;
+    EXPECT_EQ(choose_compiler(driver_, 13000)->identity, before);
+    script("echo release 13.0, V13.0.88 # rebuilt\n");
+    EXPECT_NE(choose_compiler(driver_, 13000)->identity, before);
+}
+
+TEST_F(Choice, TheDriverWhereItDoesNotTakeWhatPtxasMakes) {
+    setenv("EGPU_PTXAS", script("echo release 13.1, V13.1.1\n").c_str(), 1);
+    const auto compiler = choose_compiler(driver_, 12040);
+    ASSERT_TRUE(compiler);
+    EXPECT_EQ(compiler->kind, Compiler::Kind::driver);
+    EXPECT_EQ(compiler->program, driver_);
+    EXPECT_EQ(compiler->version, "12.4");
+    EXPECT_EQ(compiler->why, "ptxas 13.1 is newer than the driver (CUDA 12.4)");
+    EXPECT_EQ(choose_compiler(driver_, 13000)->kind, Compiler::Kind::ptxas);  // the same major version
+}
+
+TEST_F(Choice, TheDriverWhereNoPtxasIsWanted) {
+    setenv("EGPU_PTXAS", "none", 1);
+    const auto compiler = choose_compiler(driver_, 0);
+    ASSERT_TRUE(compiler);
+    EXPECT_EQ(compiler->kind, Compiler::Kind::driver);
+    EXPECT_THAT(untold_options(*compiler, {"-fmad", "false", "-maxrregcount", "32", "-O1", "-dlcm", "cs", "-lineinfo"}),
+                ElementsAre("--fmad=false", "--def-load-cache=cs"));
+}
+
+TEST_F(Choice, NeitherIsAnErrorThatSaysWhatToDo) {
+    setenv("EGPU_PTXAS", "none", 1);
+    for (const std::string& tool : {std::string("/nonexistent/tool"), script("echo no driver; exit 3\n")}) {
+        const auto compiler = choose_compiler(tool, 0);
+        ASSERT_FALSE(compiler);
+        EXPECT_EQ(compiler.error().code, "EGPU-P305");
+        EXPECT_THAT(compiler.error().fix, HasSubstr("EGPU_PTXAS"));
+    }
+    setenv("EGPU_PTXAS", "/nonexistent/ptxas", 1);
+    const auto compiler = choose_compiler(driver_, 0);
+    ASSERT_FALSE(compiler);  // named wrongly: not silently another compiler
+    EXPECT_THAT(compiler.error().message, HasSubstr("/nonexistent/ptxas"));
 }
 
 TEST(Compile, RefusesWhatIsNoArchitecture) {

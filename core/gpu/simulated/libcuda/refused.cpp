@@ -29,6 +29,10 @@ CUresult refuse(const char* name, std::atomic<bool>& said) noexcept {
         static std::atomic<bool> said{false}; \
         return refuse(#name, said);           \
     }
+REFUSE(cuLinkCreate_v2, (unsigned int, CUjit_option*, void**, CUlinkState*))
+REFUSE(cuLinkAddData_v2, (CUlinkState, CUjitInputType, void*, size_t, const char*, unsigned int, CUjit_option*, void**))
+REFUSE(cuLinkComplete, (CUlinkState, void**, size_t*))
+REFUSE(cuLinkDestroy, (CUlinkState))
 REFUSE(cuOccupancyMaxPotentialClusterSize, (int*, CUfunction, const CUlaunchConfig*))
 REFUSE(cuOccupancyMaxActiveClusters, (int*, CUfunction, const CUlaunchConfig*))
 REFUSE(cuStreamBeginCaptureToGraph,
@@ -55,11 +59,7 @@ REFUSE_ANY(cuSurfObjectCreate)
 REFUSE_ANY(cuSurfObjectDestroy)
 REFUSE_ANY(cuModuleGetTexRef)
 REFUSE_ANY(cuModuleGetSurfRef)
-REFUSE_ANY(cuLinkCreate_v2)
-REFUSE_ANY(cuLinkAddData_v2)
 REFUSE_ANY(cuLinkAddFile_v2)
-REFUSE_ANY(cuLinkComplete)
-REFUSE_ANY(cuLinkDestroy)
 REFUSE_ANY(cuIpcGetMemHandle)
 REFUSE_ANY(cuIpcOpenMemHandle_v2)
 REFUSE_ANY(cuIpcCloseMemHandle)
