@@ -196,4 +196,8 @@ std::string architecture_suffix(const ptx::Module& module) {
     return module.target.ends_with('f') ? "f" : "";
 }
 
+std::string first_line(const Diagnostic& diagnostic) {
+    return diagnostic.message.substr(0, diagnostic.message.find('\n'));
+}
+
 }  // namespace egpu::host

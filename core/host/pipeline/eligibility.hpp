@@ -49,4 +49,7 @@ std::optional<std::uint32_t> known_bytes(std::uint32_t stack_bytes);
 /// "a", "f" or "": what `.target sm_90a` adds to the architecture.
 std::string architecture_suffix(const ptx::Module& module);
 
+/// What stands in a kernel's row: the reason without what explains it.
+std::string first_line(const Diagnostic& diagnostic);
+
 }  // namespace egpu::host

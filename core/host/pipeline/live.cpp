@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/names.hpp"
+#include "host/pipeline/eligibility.hpp"
 #include "host/pipeline/pipeline.hpp"
 #include "ptx/syntax/parser.hpp"
 
@@ -39,10 +40,6 @@ bool same_programs(const ebpf::Object& left, const ebpf::Object& right) {
                       [](const ebpf::Program& a, const ebpf::Program& b) {
                           return a.name == b.name && a.section == b.section && a.instructions == b.instructions;
                       });
-}
-
-std::string first_line(const Diagnostic& diagnostic) {
-    return diagnostic.message.substr(0, diagnostic.message.find('\n'));
 }
 
 bool any_accepted(const LoadedProbe& probe) {

@@ -33,10 +33,6 @@ void set_original(Kernel& kernel, const ptx::CubinMember& cubin) {
 
 constexpr const char* kNoPlace = "has no place that a probe asks for";
 
-std::string first_line(const Diagnostic& diagnostic) {
-    return diagnostic.message.substr(0, diagnostic.message.find('\n'));
-}
-
 }  // namespace
 
 bool KernelSelection::takes(const std::string& mangled) const {

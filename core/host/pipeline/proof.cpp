@@ -10,13 +10,7 @@
 #include "ptx/fatbin/elf.hpp"
 
 namespace egpu::host {
-namespace {
-
-std::string first_line(const Diagnostic& diagnostic) {
-    return diagnostic.message.substr(0, diagnostic.message.find('\n'));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::map<std::string, ContentHash> code_of_kernels(std::span<const std::byte> cubin) {
     constexpr std::string_view kText = ".text.", kConstants = ".nv.constant2.";

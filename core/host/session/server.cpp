@@ -18,7 +18,7 @@ namespace {
 /// How long the server waits for the agent to go on in the middle of a message.
 constexpr std::uint32_t kMessageTimeoutMs = 5000;
 /// Between messages: how often it looks whether it is to stop.
-constexpr std::uint32_t kIdleMs = 50;
+constexpr std::uint32_t kPauseMs = 50;
 
 constexpr std::size_t padded(std::size_t bytes) {
     return (bytes + 7) & ~std::size_t{7};
@@ -69,7 +69,7 @@ void Server::run() {
     while (!broken_) {
         segment_.beat();
         egpu_message message{};
-        const auto state = receiver_.receive(&message, {.timeout_ms = stopping_ ? 0 : kIdleMs});
+        const auto state = receiver_.receive(&message, {.timeout_ms = stopping_ ? 0 : kPauseMs});
         if (state == segment::ChannelState::broken)
             return give_up("the agent's channel is damaged");
         if (state == segment::ChannelState::timed_out)
