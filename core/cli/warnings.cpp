@@ -140,6 +140,21 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
         launched_text(view));
 }
 
+/// Probes that came or went while another one kept their kernel instrumented: what they say is of some launches only.
+void add_partly_covered(const SessionView& view, std::vector<Diagnostic>& warnings) {
+    for (const auto& probe : view.catalogue.probes)
+        for (std::size_t i = 0; view.catalogue.changes != 0 && i < view.catalogue.kernels.size(); ++i) {
+            const auto& kernel = view.catalogue.kernels[i];
+            const auto part = view.coverage(probe.probe, kernel.id);
+            if (part.covered != 0 && part.covered < view.counts[i].instrumented)
+                warnings.push_back(warning(
+                    "EGPU-A026",
+                    fmt::format("values of {} for {} are of {} of its {} launches: probes were "
+                                "added or removed while it ran",
+                                probe.probe, kernel.name, format_count(part.covered), format_count(part.launches))));
+        }
+}
+
 /// Launches of instrumented kernels that ran the original, by kernel.
 void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warnings) {
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
@@ -200,6 +215,7 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                                       "(the last one {} before)",
                                       format_duration_ns(static_cast<double>(*view.last_drain_age_ns)))
                         : std::string("no totals: the application ended before the maps were copied once")));
+    add_partly_covered(view, warnings);
     add_missed_launches(view, warnings);
     if (view.unanswered_images != 0)
         warnings.push_back(

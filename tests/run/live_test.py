@@ -207,6 +207,18 @@ def added_before_the_first_load():
     equal(check_counts(summary)["launches_covered"], 20, "launches covered")
 
 
+@case("a probe that goes while another stays: its totals are said to be of some launches")
+def partly_covered():
+    with Run(probes=("bandwidth", "coalescing")) as run:
+        run.wait_for_launches(which=1)
+        run.change("remove", "bandwidth")
+        run.wait_for_launches(which=1)
+        err, summary = run.stop()
+        check("values of bandwidth for loop_step are of" in err, err)
+        check("\u2265" in err, "the row says at least: " + err)
+        check('"complete": false' in json.dumps(summary), "the summary says so")
+
+
 @case("what a removed probe counted stays, with its time")
 def removed_stays():
     with Run(probes=["bandwidth"]) as run:

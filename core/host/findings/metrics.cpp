@@ -57,7 +57,8 @@ void complete_traffic(const MapData& data, const SessionView& view, std::map<std
     const bool whole = view.drained && data.refused_keys == 0;
     const bool loads = covers(view, data, ebpf::Event::load), stores = covers(view, data, ebpf::Event::store);
     for (const auto& kernel : view.catalogue.kernels) {
-        const bool was_instrumented = view.coverage_of(data, kernel.id).covered != 0;
+        const Coverage coverage = view.coverage_of(data, kernel.id);
+        const bool was_instrumented = coverage.covered != 0;
         if (kernel.state != KernelState::instrumented && !was_instrumented)
             continue;
         auto& entry = metrics[kernel.id];
@@ -65,7 +66,9 @@ void complete_traffic(const MapData& data, const SessionView& view, std::map<std
             entry.read_bytes = entry.read_bytes.value_or(0);
         if (whole && stores)
             entry.written_bytes = entry.written_bytes.value_or(0);
-        entry.at_least = !whole;
+        // Launches that --sample leaves out are said in the launches' own column.
+        const std::uint64_t sampled_out = view.counts[kernel.id - 1].left_out;
+        entry.at_least = !whole || coverage.covered + sampled_out < coverage.launches;
     }
 }
 

@@ -56,8 +56,14 @@ bool SessionView::complete() const {
     for (std::size_t i = 0; i < counts.size(); ++i)
         whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||
                           counts[i].launches == counts[i].instrumented);
-    for (const auto& data : maps)
+    for (const auto& data : maps) {
         whole = whole && data.refused_keys == 0;
+        // A probe that came or went while another stayed: its kernel's launches are all instrumented, but not by it.
+        for (const auto& kernel : catalogue.kernels) {
+            const Coverage part = coverage_of(data, kernel.id);
+            whole = whole && (part.covered == 0 || part.whole());
+        }
+    }
     return whole;
 }
 
