@@ -152,8 +152,9 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
     if (capture == Capture::unknown)
         return original;
     recorded = capture == Capture::active;
-    if (!has_its_turn(kernel->counters))
-        return {.function = asked, .kernel = kernel, .recorded = recorded, .left_out = !recorded};
+    // A node stays what it is over all replays: it takes no turns, and its launches all run the copy.
+    if (!recorded && !has_its_turn(kernel->counters))
+        return {.function = asked, .kernel = kernel, .left_out = true};
     if (recorded && !may_be_recorded(*copy, asked, *place))
         return {.function = asked, .kernel = kernel, .recorded = recorded};
     return {.function = copy->functions.copy,
