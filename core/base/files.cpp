@@ -21,7 +21,8 @@ Diagnostic file_error(const std::string& path, std::string_view doing) {
 
 template <typename Container>
 Result<Container> read_whole(const std::string& path, std::size_t limit) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Not to wait for somebody who writes to a pipe, which is refused below.
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return file_error(path, "open");
     struct stat info {};

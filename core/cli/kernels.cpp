@@ -172,6 +172,13 @@ Result<std::uint32_t> parse_architecture(const std::string& text) {
     return value;
 }
 
+Diagnostic without_device_code(const std::string& file) {
+    Diagnostic note = error("EGPU-X055", fmt::format("{} holds no device code", file),
+                            "code that is loaded while a program runs is seen by egpu kernels -- PROGRAM");
+    note.severity = Severity::warning;
+    return note;
+}
+
 int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> probes) {
     const auto architecture = parse_architecture(options.architecture);
     if (!architecture) {
@@ -188,11 +195,14 @@ int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> pro
             failed = true;
             continue;
         }
+        if (images->empty())
+            print_errors({without_device_code(file)});
         for (const auto& image : *images)
             pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
     }
     pipeline.finish_insights(kInsights);
-    print_kernels(pipeline.catalogue(), {}, options.json);
+    if (options.json || !pipeline.catalogue().kernels.empty())
+        print_kernels(pipeline.catalogue(), {}, options.json);
     for (const auto& text : pipeline.catalogue().diagnostics)
         fmt::print(stderr, "{}", text);
     return failed ? kEnvironment : kYes;

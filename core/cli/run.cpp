@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -64,6 +67,30 @@ bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
 Result<std::string> summary_name(const RunOptions& options, int pid) {
     return expand_file_name(options.summary,
                             {.pid = pid, .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+}
+
+/// What would keep the summary from being written when a long run has ended.
+Status summary_can_be_written(const RunOptions& options) {
+    const auto name = summary_name(options, 0);
+    if (!name)
+        return name.errors();
+    if (options.summary.empty())
+        return ok();
+    std::error_code failed;
+    const std::filesystem::path path(*name);
+    if (std::filesystem::is_directory(path, failed))
+        return error("EGPU-A032", fmt::format("--summary {} is a folder", *name), "name a file in it");
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    // A folder named after the process is not there before the process.
+    const auto other = summary_name(options, 1);
+    if (!other || std::filesystem::path(*other).parent_path() != path.parent_path())
+        return ok();
+    if (!std::filesystem::is_directory(folder, failed))
+        return error("EGPU-A032", fmt::format("--summary {}: there is no folder {}", *name, folder.string()),
+                     "make it first");
+    if (::access(folder.c_str(), W_OK | X_OK) != 0 && ::access(name->c_str(), W_OK) != 0)
+        return error("EGPU-A032", fmt::format("--summary {}: {}", *name, std::strerror(errno)));
+    return ok();
 }
 
 bool write_summary(const RunOptions& options, const RunOutcome& outcome) {
@@ -154,9 +181,8 @@ RunOutcome run_program(const RunOptions& options) {
         say(sample.error());
         return failed(kUsage);
     }
-    // A name that can't be made is found now, not when a long run has ended.
-    if (const auto name = summary_name(options, 0); !name) {
-        say(name.error());
+    if (const auto writable = summary_can_be_written(options); !writable) {
+        say(writable.error());
         return failed(host::kCannot);
     }
     auto probes = load_probes(options.probes);

@@ -21,7 +21,8 @@ std::string list_text(const std::vector<segment::SessionInfo>& sessions) {
 Result<segment::SessionInfo> choose(const std::string& wanted) {
     std::vector<segment::SessionInfo> running;
     for (auto& session : segment::list_sessions()) {
-        if (!session.host_alive)
+        // Something that has such a name and is none of ours, or is not laid out yet, is no session.
+        if (!session.host_alive || !session.is_segment)
             continue;
         if (!wanted.empty() && std::to_string(session.host_pid) == wanted)
             return session;

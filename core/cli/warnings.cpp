@@ -80,16 +80,38 @@ std::string spaces_text(const std::string& section) {
     return text;
 }
 
-/// True where a kernel's copy with this probe was never put in place.
-bool waits(const SessionView& view, const host::Probe& probe) {
+/// True where the copy that the kernel is to run has this probe.
+bool has_copy_with(const SessionView& view, const host::Kernel& kernel, const host::Probe& probe) {
     const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
     const auto& copies = view.catalogue.copies;
-    return std::any_of(view.catalogue.kernels.begin(), view.catalogue.kernels.end(), [&](const host::Kernel& kernel) {
-        if (!kernel.waiting || kernel.copy == 0 || kernel.copy > copies.size())
-            return false;
-        const auto& holds = copies[kernel.copy - 1].probes;
-        return std::find(holds.begin(), holds.end(), index) != holds.end();
+    if (kernel.copy == 0 || kernel.copy > copies.size())
+        return false;
+    const auto& holds = copies[kernel.copy - 1].probes;
+    return std::find(holds.begin(), holds.end(), index) != holds.end();
+}
+
+/// True where a kernel's copy with this probe was never put in place.
+bool waits(const SessionView& view, const host::Probe& probe) {
+    const auto& kernels = view.catalogue.kernels;
+    return std::any_of(kernels.begin(), kernels.end(), [&](const host::Kernel& kernel) {
+        return kernel.waiting && has_copy_with(view, kernel, probe);
     });
+}
+
+/// Why launches of a kernel with a copy ran the original.
+std::string missed_reason(const host::KernelCounts& count) {
+    return count.captured != 0      ? "in graphs made when its copy was not to be used"
+           : count.copy_reason != 0 ? host::copy_reason_text(count.copy_reason)
+                                    : "before its copy was there, or after the maps' last copy";
+}
+
+/// A launched kernel that has a place for the probe, and a copy, which never ran; none: kernels' end.
+std::size_t never_ran(const SessionView& view, const host::Probe& probe) {
+    const auto& kernels = view.catalogue.kernels;
+    std::size_t at = 0;
+    while (at < kernels.size() && (view.counts[at].launches == 0 || !has_copy_with(view, kernels[at], probe)))
+        ++at;
+    return at;
 }
 
 Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
@@ -116,6 +138,9 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'", name, pattern),
                        (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view));
     }
+    if (const std::size_t at = never_ran(view, probe); at < view.catalogue.kernels.size())
+        return warning("EGPU-A028", fmt::format("probe {} ran nowhere: every launch of {} ran the original ({})", name,
+                                                view.catalogue.kernels[at].name, missed_reason(view.counts[at])));
     const std::string own = section_pattern(probe.section);
     const host::Kernel* lost = nullptr;
     bool reachable = false;
@@ -172,12 +197,9 @@ void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warni
                                          kernel.name, format_count(count.instrumented), format_count(count.launches))));
             continue;
         }
-        const std::string why = count.captured != 0      ? "in graphs made when its copy was not to be used"
-                                : count.copy_reason != 0 ? host::copy_reason_text(count.copy_reason)
-                                                         : "before its copy was there, or after the maps' last copy";
-        warnings.push_back(
-            warning("EGPU-A022", fmt::format("totals of {} are at least: {} of {} launches ran the original ({})",
-                                             kernel.name, format_count(missed), format_count(count.launches), why)));
+        warnings.push_back(warning(
+            "EGPU-A022", fmt::format("totals of {} are at least: {} of {} launches ran the original ({})", kernel.name,
+                                     format_count(missed), format_count(count.launches), missed_reason(count))));
     }
 }
 

@@ -75,8 +75,9 @@ def observed(command, probes=("bandwidth",), options=(), **more):
 
 
 def segments(pids):
-    """Segments that egpu processes with these pids left; other sessions of this user may come and go."""
-    return sorted(name for name in os.listdir("/dev/shm") if name in {f"egpu-{os.getuid()}-{pid}" for pid in pids})
+    """Segments and sockets that egpu processes with these pids left; other sessions of this user may come and go."""
+    own = {f"egpu-{os.getuid()}-{pid}{suffix}" for pid in pids for suffix in ("", ".sock")}
+    return sorted(name for name in os.listdir("/dev/shm") if name in own)
 
 
 def wait_for(condition, what, seconds=20):

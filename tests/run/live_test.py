@@ -388,6 +388,18 @@ def hostile_clients():
         check_counts(summary)
 
 
+@case("what a client asked that gave up waiting is not done")
+def client_gave_up():
+    with Run() as run:
+        os.kill(run.process.pid, signal.SIGSTOP)
+        connection = raw(run.process.pid)
+        connection.send(json.dumps({"do": "add", "name": "", "what": "bandwidth"}).encode() + b"\n")
+        connection.close()
+        os.kill(run.process.pid, signal.SIGCONT)
+        equal(run.change("add", program("stores"))["done"], True, "the next one's turn comes")
+        equal(sorted(run.probes()), ["stores"], "the probes")
+
+
 @case("the commanding client is killed in the middle")
 def client_killed():
     with Run(workload="threads") as run:

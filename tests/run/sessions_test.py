@@ -147,10 +147,25 @@ def small_shared_memory():
 
 @case("a full disk: the summary's error is shown, the run counts")
 def full_disk():
-    done = subprocess.run([EGPU, "run", "--summary", "/dev/full/no", "-p", "bandwidth", "--", WORKLOAD, "vecadd",
+    done = subprocess.run([EGPU, "run", "--summary", "/dev/full", "-p", "bandwidth", "--", WORKLOAD, "vecadd",
                            "--elements", "1024"], capture_output=True, timeout=60)
     equal(done.returncode, 125, "exit code")
-    check(b"cannot write /dev/full/no" in done.stderr and b"result ok" in done.stdout, done.stderr.decode())
+    check(b"cannot write /dev/full" in done.stderr and b"result ok" in done.stdout, done.stderr.decode())
+
+
+@case("something else with a session's name is no session")
+def junk():
+    name = f"/dev/shm/egpu-{os.getuid()}-{os.getpid()}"    # of a process that lives
+    with open(name, "wb") as file:
+        file.write(b"\0" * 8192)
+    process = start_loop()
+    try:
+        check(rows(process) is not None, "the one session is found")
+        done = subprocess.run([EGPU, "probe", "list"], capture_output=True, timeout=30)
+        equal(done.returncode, 0, "exit code, " + done.stderr.decode())
+    finally:
+        end(process, signal.SIGINT)
+        os.unlink(name)
 
 
 @case("a mistyped kernel name")

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include "agent/session/text.hpp"
 #include "segment/access/mapping.hpp"
@@ -129,10 +130,30 @@ void report_error(std::uint32_t code, const char* text) {
     segment::store_release(header.agent_error, code);
 }
 
+namespace {
+
+/// The segment's name, and that of the socket which the egpu process had beside it.
+void remove_names() {
+    if (!mapping().unlink())
+        return;
+    constexpr std::string_view folder = "/dev/shm/", suffix = ".sock";
+    const std::string_view name = mapping().name();
+    char path[128];
+    if (folder.size() + name.size() + suffix.size() >= sizeof path)
+        return;
+    char* end = path;
+    for (const std::string_view part : {folder, name, suffix})
+        end = static_cast<char*>(::mempcpy(end, part.data(), part.size()));
+    *end = '\0';
+    ::unlink(path);
+}
+
+}  // namespace
+
 void remove_orphaned_segment() {
     const egpu_segment_header& header = view().header();
     if (!segment::process_alive(load_relaxed(header.host_pid), load_relaxed(header.host_start_time)))
-        mapping().unlink();
+        remove_names();
 }
 
 }  // namespace egpu::agent

@@ -183,6 +183,16 @@ void take_first_error(std::string_view output, Diagnostic& diagnostic) {
     }
 }
 
+/// Clang's text without the line that the diagnostic's own first line repeats; the source line below it stays.
+std::string without_first_error(std::string text) {
+    const auto at = text.find("error: ");
+    if (at == std::string::npos)
+        return text;
+    const auto begin = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1;
+    const auto end = text.find('\n', at);
+    return text.erase(begin, end == std::string::npos ? end : end + 1 - begin);
+}
+
 Diagnostic compile_error(const std::string& path, const Outcome& outcome) {
     auto diagnostic = error("EGPU-B061", fmt::format("clang can't compile {}", path));
     diagnostic.where.file = path;
@@ -199,7 +209,7 @@ Diagnostic compile_error(const std::string& path, const Outcome& outcome) {
         diagnostic.hints.push_back("a program begins with #include <egpu/bpf/egpu.bpf.h>");
     if (outcome.output.find("unable to create target") != std::string::npos)
         diagnostic.hints.push_back("this clang can't make eBPF: set EGPU_CLANG to one that can");
-    diagnostic.detail = outcome.output;
+    diagnostic.detail = without_first_error(outcome.output);
     while (diagnostic.detail.ends_with('\n'))
         diagnostic.detail.pop_back();
     return diagnostic;

@@ -68,7 +68,7 @@ CheckResult check_compiler() {
 CheckResult check_cache() {
     const inject::CompileCache cache(inject::cache_settings());
     if (const auto problem = cache.problem(); !problem.empty()) {
-        const bool asked = cache.settings().off_because.starts_with("EGPU_CACHE=");
+        const bool asked = cache.settings().asked_off;
         return {asked ? State::ok : State::warn, fmt::format("compiled copies are not kept: {}", problem),
                 asked ? "" : "every session compiles anew; name another folder in EGPU_CACHE_DIR"};
     }

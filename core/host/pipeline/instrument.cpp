@@ -255,6 +255,10 @@ bool Pipeline::take_insights() {
 bool Pipeline::finish_insights(std::chrono::milliseconds limit) {
     background_->finish(limit);
     take_insights();
+    const auto& cache = assembler_->cache();
+    if (const std::string problem = cache.problem();
+        !problem.empty() && !cache.settings().asked_off && assembler_->counts().compiled != 0)
+        note_once(fmt::format("compiled copies are not kept for the next run: {}", problem));
     return !background_->busy();
 }
 

@@ -185,6 +185,10 @@ bool ControlSocket::read_client(Client& client) {
         return client.line.size() <= kLargestRequest && now_ms() < client.deadline_ms;
     if (end > kLargestRequest)
         return false;
+    // Whoever gave up waiting would not learn what was done: then it is not done.
+    pollfd peer{client.file, 0, 0};
+    if (::poll(&peer, 1, 0) == 1 && (peer.revents & POLLHUP) != 0)
+        return false;
     std::string answer = handler_(std::string_view(client.line).substr(0, end), stopping_);
     answer += '\n';
     send_all(client.file, answer, now_ms() + kAnswerMs);

@@ -244,7 +244,8 @@ std::string CompileCache::problem() const {
 void CompileCache::add_to_statistics() const {
     if (!writable_ || !readable_ || (hits_ == 0 && misses_ == 0))
         return;
-    const int fd = ::open((root_ + "/statistics").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd =
+        ::open((root_ + "/statistics").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0)
         return;
     // Held by nobody for longer than this takes.
@@ -264,7 +265,8 @@ CacheUse CompileCache::use() const {
     const auto entries = entries_of(root_, false);
     use.entries = entries.size();
     use.bytes = sum_of(entries);
-    if (const int fd = ::open((root_ + "/statistics").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); fd >= 0) {
+    if (const int fd = ::open((root_ + "/statistics").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        fd >= 0) {
         const auto statistics = read_statistics(fd);
         use.hits = statistics.hits;
         use.misses = statistics.misses;

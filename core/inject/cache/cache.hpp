@@ -24,6 +24,7 @@ struct CacheSettings {
     std::string folder;  ///< "": off
     std::uint64_t limit = kDefaultCacheBytes;
     std::string off_because;  ///< where it is off
+    bool asked_off = false;   ///< by the user: nothing to warn of
 };
 
 /// EGPU_CACHE=0|off, EGPU_CACHE_DIR, EGPU_CACHE_SIZE ("64M"), XDG_CACHE_HOME/egpu, ~/.cache/egpu. A folder that belongs

@@ -79,6 +79,7 @@ CacheSettings cache_settings() {
     const std::string use = variable("EGPU_CACHE");
     if (use == "0" || use == "off") {
         settings.off_because = fmt::format("EGPU_CACHE={}", use);
+        settings.asked_off = true;
         return settings;
     }
     if (const std::string size = variable("EGPU_CACHE_SIZE"); !size.empty()) {
@@ -90,6 +91,7 @@ CacheSettings cache_settings() {
         settings.limit = *bytes;
         if (settings.limit == 0) {
             settings.off_because = "EGPU_CACHE_SIZE=0";
+            settings.asked_off = true;
             return settings;
         }
     }

@@ -65,6 +65,8 @@ SessionInfo describe(const Candidate& candidate) {
     info.host_alive = !host_is_dead(mapping, error, candidate.pid);
     info.readable = error == AccessError::none;
     if (!info.readable) {
+        info.is_segment = error != AccessError::not_a_segment && error != AccessError::too_short &&
+                          error != AccessError::map_failed && error != AccessError::not_found;
         info.unreadable = to_text(error);
         return info;
     }

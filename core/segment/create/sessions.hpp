@@ -12,6 +12,7 @@ struct SessionInfo {
     std::string name;  ///< of the segment: "egpu-1000-4711"
     std::uint32_t host_pid = 0;
     bool host_alive = false;
+    bool is_segment = true;       ///< false: nothing of egpu has that name, or it is not laid out yet
     bool readable = false;        ///< a sound segment of this build; what stands below is then filled
     std::string unreadable;       ///< else why: "is of another build of egpu"
     std::uint32_t agent_pid = 0;  ///< 0: no CUDA used so far

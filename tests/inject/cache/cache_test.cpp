@@ -135,6 +135,17 @@ TEST_F(Cache, DamagedEntriesAreAsIfTheyWereNotThereAndAreWrittenAgain) {
     EXPECT_FALSE(cache.find(key(1)));
 }
 
+TEST_F(Cache, APipeInTheFolderIsNotWaitedFor) {
+    CompileCache cache(settings());
+    cache.store(key(1), compiled(1));
+    const auto path = files().at(0);
+    fs::remove(path);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    ASSERT_EQ(::mkfifo((folder_ / "cache" / "v1" / "statistics").c_str(), 0600), 0);
+    EXPECT_FALSE(cache.find(key(1)));
+    EXPECT_EQ(cache.use().entries, 0u);
+}
+
 TEST_F(Cache, TheLeastRecentlyUsedGoFirst) {
     CompileCache cache(settings(20'000));
     for (int i = 0; i < 10; ++i) {
