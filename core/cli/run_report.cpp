@@ -112,6 +112,17 @@ std::string or_na(const std::optional<T>& value, Format format) {
     return value ? format(*value) : "n/a";
 }
 
+/// "26 of 201": of how many launches the figures of a row are; where they differ in it, only the 201.
+std::string launches_cell(const host::KernelCounts& counts, const host::KernelMetrics& metrics) {
+    std::uint64_t covered = counts.instrumented;
+    if (metrics.read_bytes || metrics.written_bytes)
+        covered = metrics.traffic_launches;
+    else if (metrics.sectors_per_load)
+        covered = metrics.sector_launches;
+    const std::string all = format_count(counts.launches);
+    return metrics.differ() || covered == counts.launches ? all : fmt::format("{} of {}", format_count(covered), all);
+}
+
 /// One row a launched, instrumented kernel, most launches first.
 void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
     std::vector<std::size_t> order;
@@ -144,34 +155,39 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
     if (has_sectors)
         for (const char* header : {"sectors/load", "of each sector used"})
             table.column(header);
+    bool any_differ = false;
     for (const std::size_t index : order) {
         if (table.rows() == kMostKernelRows)
             break;
         const auto& kernel = view.catalogue.kernels[index];
         const auto found = metrics.find(kernel.id);
         const host::KernelMetrics m = found != metrics.end() ? found->second : host::KernelMetrics{};
-        const auto bytes = [&m](std::uint64_t value) {
-            return (m.at_least ? "\u2265 " : "") + format_bytes(static_cast<double>(value));
-        };
         // What stands in the other columns is of the instrumented launches, as measured: never scaled up.
-        const auto& counts = view.counts[index];
-        std::string launches = format_count(counts.launches);
-        if (counts.instrumented != counts.launches)
-            launches = fmt::format("{} of {}", format_count(counts.instrumented), launches);
-        std::vector<std::string> cells = {kernel.name, launches, "n/a"};
+        any_differ = any_differ || m.differ();
+        const auto of = [&m](std::uint64_t launches) {
+            return m.differ() ? fmt::format(" ({})", format_count(launches)) : std::string();
+        };
+        const auto bytes = [&](std::uint64_t value) {
+            return (m.at_least ? "\u2265 " : "") + format_bytes(static_cast<double>(value)) + of(m.traffic_launches);
+        };
+        std::vector<std::string> cells = {kernel.name, launches_cell(view.counts[index], m), "n/a"};
         if (has_traffic) {
             cells.push_back(or_na(m.read_bytes, bytes));
             cells.push_back(or_na(m.written_bytes, bytes));
         }
         if (has_sectors) {
-            cells.push_back(or_na(m.sectors_per_load, [](double value) { return fmt::format("{:.1f}", value); }));
-            cells.push_back(or_na(m.sector_use, [](double value) { return format_percent(value); }));
+            const auto sectors = of(m.sector_launches);
+            cells.push_back(
+                or_na(m.sectors_per_load, [&](double value) { return fmt::format("{:.1f}", value) + sectors; }));
+            cells.push_back(or_na(m.sector_use, [&](double value) { return format_percent(value) + sectors; }));
         }
         table.row(std::move(cells));
     }
     lines.emplace_back();
     for (const auto& line : table.lines())
         lines.push_back("  " + line);
+    if (any_differ)
+        lines.emplace_back("  (n): of so many launches, since probes came or went at different times");
     if (order.size() > kMostKernelRows)
         lines.push_back(fmt::format("  ({} more: --summary FILE lists all)", order.size() - kMostKernelRows));
 }

@@ -3,6 +3,7 @@
 """Probes that come and go while the program runs, and sampled launches: every figure is that of the launches it names."""
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -386,6 +387,20 @@ def hostile_clients():
         equal(run.change("remove", "stores")["done"], True, "still there")
         _, summary = run.stop()
         check_counts(summary)
+
+
+@case("figures of probes that came at different times say each of how many launches they are")
+def different_launches():
+    with Run(probes=["bandwidth"]) as run:
+        run.wait_for_launches(which=1, more=10)
+        run.change("add", "coalescing")
+        run.wait_for_launches(which=1, more=10)
+        report, summary = run.stop()
+    covered = {metric["name"].split(".")[0]: metric["launches_covered"] for metric in summary["metrics"]}
+    check(covered["coalescing"] < covered["bandwidth"], f"covered: {covered}")
+    shown = {int(re.sub(r"\D", "", number)) for number in re.findall(r"\(([\d\s\u202f]+)\)", report)}
+    check(set(covered.values()) <= shown, f"{covered} in the table:\n{report}")
+    check("(n): of so many launches" in report, report)
 
 
 @case("what a client asked that gave up waiting is not done")

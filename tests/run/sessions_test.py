@@ -161,8 +161,12 @@ def junk():
     process = start_loop()
     try:
         check(rows(process) is not None, "the one session is found")
+        named = subprocess.run([EGPU, "probe", "list", "-s", str(os.getpid())], capture_output=True, timeout=30)
+        equal(named.returncode, 3, "exit code, " + named.stderr.decode())
+        check(f"no session {os.getpid()} runs".encode() in named.stderr, named.stderr.decode())
+        # The only one, or one of those that other tests have at this time.
         done = subprocess.run([EGPU, "probe", "list"], capture_output=True, timeout=30)
-        equal(done.returncode, 0, "exit code, " + done.stderr.decode())
+        check(done.returncode == 0 or f" {os.getpid()}" not in done.stderr.decode(), done.stderr.decode())
     finally:
         end(process, signal.SIGINT)
         os.unlink(name)

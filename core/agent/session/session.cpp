@@ -132,19 +132,22 @@ void report_error(std::uint32_t code, const char* text) {
 
 namespace {
 
-/// The segment's name, and that of the socket which the egpu process had beside it.
+/// The segment's name, and that of the socket which the egpu process had beside it. Where somebody else removed the
+/// segment, the socket may still be there; where another segment has the name, the socket is that one's.
 void remove_names() {
-    if (!mapping().unlink())
-        return;
     constexpr std::string_view folder = "/dev/shm/", suffix = ".sock";
     const std::string_view name = mapping().name();
     char path[128];
     if (folder.size() + name.size() + suffix.size() >= sizeof path)
         return;
     char* end = path;
-    for (const std::string_view part : {folder, name, suffix})
+    for (const std::string_view part : {folder, name})
         end = static_cast<char*>(::mempcpy(end, part.data(), part.size()));
     *end = '\0';
+    if (!mapping().unlink() && ::access(path, F_OK) == 0)
+        return;
+    std::memcpy(end, suffix.data(), suffix.size());
+    end[suffix.size()] = '\0';
     ::unlink(path);
 }
 

@@ -62,6 +62,7 @@ void complete_traffic(const MapData& data, const SessionView& view, std::map<std
         if (kernel.state != KernelState::instrumented && !was_instrumented)
             continue;
         auto& entry = metrics[kernel.id];
+        entry.traffic_launches = coverage.covered;
         if (whole && loads)
             entry.read_bytes = entry.read_bytes.value_or(0);
         if (whole && stores)
@@ -108,7 +109,9 @@ std::vector<SiteMetrics> site_metrics(const SessionView& view) {
             const auto sectors = row.value_named("sectors");
             if (row.site_id == 0 || !requests || !sectors)
                 continue;
-            sites.push_back({row.site_id, *requests, *sectors, row.value_named("requested_bytes")});
+            const Site* site = view.catalogue.site(row.site_id);
+            sites.push_back({row.site_id, *requests, *sectors, row.value_named("requested_bytes"),
+                             site != nullptr ? view.coverage_of(data, site->kernel_id).covered : 0});
         }
         if (!sites.empty())
             break;
@@ -126,7 +129,7 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
         }
     }
     struct Loads {
-        std::uint64_t requests = 0, sectors = 0, bytes = 0;
+        std::uint64_t requests = 0, sectors = 0, bytes = 0, launches = 0;
         bool bytes_known = true;
     };
     std::map<std::uint32_t, Loads> loads;
@@ -135,6 +138,7 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
         if (record == nullptr || !is_load(*record))
             continue;
         auto& sum = loads[record->kernel_id];
+        sum.launches = site.launches;
         sum.requests += site.requests;
         sum.sectors += site.sectors;
         sum.bytes += site.requested_bytes.value_or(0);
@@ -144,6 +148,7 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
         if (sum.requests == 0 || sum.sectors == 0)
             continue;
         auto& entry = metrics[kernel];
+        entry.sector_launches = sum.launches;
         entry.sectors_per_load = static_cast<double>(sum.sectors) / static_cast<double>(sum.requests);
         if (sum.bytes_known)
             entry.sector_use =

@@ -17,8 +17,15 @@ struct KernelMetrics {
     std::optional<std::uint64_t> read_bytes;     ///< requested_bytes of global loads and atomics
     std::optional<std::uint64_t> written_bytes;  ///< requested_bytes of global stores and atomics
     bool at_least = false;                       ///< the bytes may be more: a full map, or no final copy
+    std::uint64_t traffic_launches = 0;          ///< launches that the bytes are of
     std::optional<double> sectors_per_load;      ///< sectors / requests of global loads
     std::optional<double> sector_use;            ///< requested bytes / (32 x sectors) of global loads, at most 1
+    std::uint64_t sector_launches = 0;           ///< launches that the two are of
+
+    /// Bytes and sectors are of different launches: their probes came or went at different times.
+    bool differ() const {
+        return (read_bytes || written_bytes) && sectors_per_load && traffic_launches != sector_launches;
+    }
 };
 
 /// The same for one site: a row of a map whose key names a site and whose value has requests and sectors.
@@ -27,6 +34,7 @@ struct SiteMetrics {
     std::uint64_t requests = 0;
     std::uint64_t sectors = 0;
     std::optional<std::uint64_t> requested_bytes;
+    std::uint64_t launches = 0;  ///< of its kernel, that these are of
 };
 
 /// By kernel id. Where several maps count the same figure, the first in session order is taken.

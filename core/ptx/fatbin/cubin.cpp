@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t kNoteCuInfo = 1000, kNoteTkInfo = 2000;
 constexpr std::uint8_t kEntryFlag = 0x10;  ///< st_other of a kernel
-constexpr std::uint8_t kFormatByte = 2, kFormatHalf = 3, kFormatSized = 4;
+constexpr std::uint8_t kFormatByte = 2, kFormatSized = 4;
 constexpr std::uint8_t kMaximumThreads = 0x05, kRequiredThreads = 0x10, kStackBytes = 0x12, kParameterBytes = 0x19,
                        kRegisterCount = 0x2f;
 constexpr std::uint64_t kSystemShared = 1024;

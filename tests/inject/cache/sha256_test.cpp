@@ -26,7 +26,7 @@ TEST(Sha256, PiecesDoNotMatter) {
     for (std::size_t length = 0; length < 200; ++length) {
         const std::string text(length, 'x');
         const auto whole = digest_of(text);
-        for (const std::size_t piece : {1, 7, 63, 64, 65})
+        for (const std::size_t piece : {1U, 7U, 63U, 64U, 65U})
             EXPECT_EQ(digest_of(text, piece), whole) << length << " by " << piece;
     }
 }

@@ -65,9 +65,9 @@ Range<Unsigned> multiply_ranges(const Range<Unsigned>& a, const Range<Unsigned>&
         result.high = high;
     }
     SignedOf<Unsigned> corners[4];
-    const bool wraps = __builtin_mul_overflow(a.signed_low, b.signed_low, &corners[0]) |
-                       __builtin_mul_overflow(a.signed_low, b.signed_high, &corners[1]) |
-                       __builtin_mul_overflow(a.signed_high, b.signed_low, &corners[2]) |
+    const bool wraps = __builtin_mul_overflow(a.signed_low, b.signed_low, &corners[0]) ||
+                       __builtin_mul_overflow(a.signed_low, b.signed_high, &corners[1]) ||
+                       __builtin_mul_overflow(a.signed_high, b.signed_low, &corners[2]) ||
                        __builtin_mul_overflow(a.signed_high, b.signed_high, &corners[3]);
     if (!wraps) {
         result.signed_low = *std::min_element(corners, corners + 4);

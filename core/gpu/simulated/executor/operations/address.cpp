@@ -73,7 +73,7 @@ bool resolve_cached(Context& context, const Instruction& instruction, std::byte*
     const std::uint64_t last = cache.bytes - bytes;
     const auto offset = static_cast<A>(instruction.offset);
     std::uint64_t bad = 0;
-#pragma GCC ivdep
+    EGPU_LANES_ARE_INDEPENDENT
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         const std::uint64_t address = static_cast<A>(bases[lane] + offset);
         const std::uint64_t inside = address - cache.address;
