@@ -3,6 +3,9 @@
 // kernel is a name in a text. Lines of the text say how it behaves:
 //   mock-add            a launch adds 1 to the word at egpu_table[0], and to that at egpu_table[1] where there is one
 //   mock-registers N, mock-local N, mock-launch-error N
+//   mock-bank           a launch reads app_table from this module: it has to hold what the application's holds, by a
+//   copy
+//                       on the same stream since the launch before (mock_bank_counts)
 // Two devices, any number of contexts. As on a real one, a module's function launches in its context only, and what a
 // context allocated is gone with it: a copy that still writes there is counted (mock_counts), with what was loaded
 // outside relaxed capture mode. The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N
@@ -59,6 +62,9 @@ thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int primary_references[2] = {};
 int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, outside_relaxed = 0;
 int stray_writes = 0, occupancy_calls = 0;
+int launches_from_bank = 0, stale_banks = 0;
+const std::vector<std::uint64_t>* application_table = nullptr;
+std::vector<CUstream> refreshed_on;  // since the last launch from a bank
 
 template <typename Handle>
 Function* function_of(Handle handle) {
@@ -116,6 +122,12 @@ CUresult run(Function* function, CUstream stream) {
         return static_cast<CUresult>(error);
     const bool is_copy = module.has("egpu_table");
     ++(is_copy ? launches_of_copies : launches_of_originals);
+    if (module.has("mock-bank")) {
+        ++launches_from_bank;
+        if (refreshed_on != std::vector<CUstream>{stream} || module.globals["app_table"] != *application_table)
+            ++stale_banks;
+        refreshed_on.clear();
+    }
     if (!is_copy || !module.has("mock-add"))
         return CUDA_SUCCESS;
     for (const std::uint64_t address : module.globals["egpu_table"]) {
@@ -140,6 +152,8 @@ CUresult find_global(CUdeviceptr* address, std::size_t* bytes, Module* module, c
         return CUDA_ERROR_NOT_FOUND;
     auto& words = module->globals[name];
     words.resize(2);
+    if (std::strcmp(name, "app_table") == 0 && !module->has("egpu_table"))
+        application_table = &words;
     *address = reinterpret_cast<CUdeviceptr>(words.data());
     *bytes = words.size() * sizeof(words[0]);
     return CUDA_SUCCESS;
@@ -166,6 +180,13 @@ void mock_counts(int* originals, int* copies, int* not_relaxed) {
     *originals = launches_of_originals;
     *copies = launches_of_copies;
     *not_relaxed = outside_relaxed + stray_writes;
+}
+
+/// Launches of copies that read a bank, and those of them for which it had not been refreshed.
+void mock_bank_counts(int* launches, int* stale) {
+    const std::lock_guard lock(everything);
+    *launches = launches_from_bank;
+    *stale = stale_banks;
 }
 
 int mock_occupancy_calls(void) {
@@ -409,6 +430,19 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CU
     std::memcpy(reinterpret_cast<void*>(to), from, bytes);
     return CUDA_SUCCESS;
 }
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    const std::lock_guard lock(everything);
+    if (capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+        ++outside_relaxed;
+    if (const char* error = std::getenv("MOCK_REFRESH_ERROR"))
+        return static_cast<CUresult>(std::atoi(error));
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
+    refreshed_on.push_back(stream);
+    return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
+}
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream) {
     const std::lock_guard lock(everything);
     const char* error = std::getenv("MOCK_COPY_ERROR");
@@ -468,6 +502,8 @@ static void* export_for(const char* name, int version, cuuint64_t flags) {
         PLAIN(cuModuleUnload),
         PLAIN(cuModuleGetFunction),
         VERSION(cuModuleGetGlobal, 3020, cuModuleGetGlobal_v2),
+        VERSION(cuMemcpyHtoDAsync, 3020, cuMemcpyHtoDAsync_v2),
+        PLAIN(cuLibraryGetGlobal),
         PLAIN(cuLibraryLoadData),
         PLAIN(cuLibraryUnload),
         PLAIN(cuLibraryGetKernel),

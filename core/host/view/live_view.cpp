@@ -99,6 +99,8 @@ const char* copy_reason_text(std::uint32_t reason) {
             return "its copy came late and waited for a moment when loading it stalls nobody";
         case EGPU_COPY_OTHER_DEVICE:
             return "it ran on a device of another architecture than the first, for which the copies are made";
+        case EGPU_COPY_NO_REFRESH:
+            return "its copy's constants could not be made equal to the original's";
         default:
             return "its copy was not loaded";
     }
