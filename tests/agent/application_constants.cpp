@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ways of an application that updates constant memory between its launches.
-#include <cstring>
+#include <thread>
 
 #include "application.hpp"
 
@@ -8,6 +8,7 @@ namespace application {
 
 namespace {
 
+CUcontext context = nullptr;
 CUmodule module = nullptr;
 CUdeviceptr table = 0;
 std::uint64_t value = 1;
@@ -49,8 +50,7 @@ void launch_with(CUfunction work, int times, CUlaunchAttributeID which) {
     }
 }
 
-void run_captured(CUfunction work, int times) {
-    const CUstream stream = new_stream();
+void run_captured(CUfunction work, int times, CUstream stream) {
     CUgraph graph = nullptr;
     CUgraphExec instance = nullptr;
     check(CALL_AS(cuStreamBeginCapture, cuStreamBeginCapture_v2, 11000)(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
@@ -59,6 +59,20 @@ void run_captured(CUfunction work, int times) {
     check(CALL(cuStreamEndCapture, 11000)(stream, &graph), "end capture");
     check(CALL_AS(cuGraphInstantiate, cuGraphInstantiateWithFlags, 12000)(&instance, graph, 0), "instantiate");
     check(CALL(cuGraphLaunch, 11000)(instance, stream), "launch of a graph");
+}
+
+// With the mock only.
+void call_during_refresh(void (*call)()) {
+    const auto set = reinterpret_cast<void (*)(void (*)())>(dlsym(library, "mock_call_during_refresh"));
+    if (set != nullptr)
+        set(call);
+}
+
+void synchronise_elsewhere() {
+    std::thread([] {
+        check(CALL(cuCtxSetCurrent, 4000)(context), "set current");
+        synchronise();
+    }).join();
 }
 
 // As much as the mock knows.
@@ -76,7 +90,7 @@ void print_bank() {
 bool run_constants(const std::string& way, int launches) {
     if (way.rfind("constants-", 0) != 0)
         return false;
-    retain_and_set();
+    context = retain_and_set();
     CUfunction work = load();
     if (way == "constants-streams") {
         // The first stream has the bank until the context is known to have nothing else in flight.
@@ -88,8 +102,15 @@ bool run_constants(const std::string& way, int launches) {
         update_and_launch(work, launches, second);
         update_and_launch(work, launches, first);
     } else if (way == "constants-captured") {
-        update_and_launch(work, launches, nullptr);
-        run_captured(work, launches);
+        const CUstream stream = new_stream();
+        update_and_launch(work, launches, stream);
+        run_captured(work, launches, stream);
+    } else if (way == "constants-synchronised") {
+        // A synchronisation that ends before a refresh is queued has not waited for it.
+        call_during_refresh(synchronise_elsewhere);
+        update_and_launch(work, launches, new_stream());
+        call_during_refresh(nullptr);
+        update_and_launch(work, launches, new_stream());
     } else if (way == "constants-programmatic") {
         launch_with(work, launches, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
         launch_with(work, launches, CU_LAUNCH_ATTRIBUTE_PRIORITY);

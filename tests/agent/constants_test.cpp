@@ -58,8 +58,9 @@ TEST_P(Constants, AreRefreshedBeforeEachLaunchOrReadByAddress) {
 // has the bank then, and 5 by address on the first.
 INSTANTIATE_TEST_SUITE_P(Agent, Constants,
                          testing::Values(Run{"constants-plain", 5, 5}, Run{"constants-per-thread", 5, 5},
-                                         Run{"constants-streams", 25, 15}, Run{"constants-captured", 10, 5},
-                                         Run{"constants-programmatic", 10, 5}, Run{"constants-reloaded", 10, 10}),
+                                         Run{"constants-streams", 25, 15}, Run{"constants-synchronised", 10, 5},
+                                         Run{"constants-captured", 10, 5}, Run{"constants-programmatic", 10, 5},
+                                         Run{"constants-reloaded", 10, 10}),
                          [](const auto& info) {
                              std::string name = info.param.way;
                              std::erase(name, '-');

@@ -64,6 +64,7 @@ int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, o
 int stray_writes = 0, occupancy_calls = 0;
 int launches_from_bank = 0, stale_banks = 0;
 const std::vector<std::uint64_t>* application_table = nullptr;
+void (*during_refresh)(void) = nullptr;
 std::vector<CUstream> refreshed_on;  // since the last launch from a bank
 
 template <typename Handle>
@@ -187,6 +188,11 @@ void mock_bank_counts(int* launches, int* stale) {
     const std::lock_guard lock(everything);
     *launches = launches_from_bank;
     *stale = stale_banks;
+}
+
+/// What happens at the moment of a refresh, before it is queued: another thread's doing.
+void mock_call_during_refresh(void (*call)(void)) {
+    during_refresh = call;
 }
 
 int mock_occupancy_calls(void) {
@@ -431,6 +437,8 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CU
     return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    if (during_refresh != nullptr)
+        during_refresh();
     const std::lock_guard lock(everything);
     if (capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
         ++outside_relaxed;
