@@ -3,9 +3,7 @@
 // kernel is a name in a text. Lines of the text say how it behaves:
 //   mock-add            a launch adds 1 to the word at egpu_table[0], and to that at egpu_table[1] where there is one
 //   mock-registers N, mock-local N, mock-launch-error N
-//   mock-bank           a launch reads app_table from this module: it has to hold what the application's holds, by a
-//   copy
-//                       on the same stream since the launch before (mock_bank_counts)
+//   mock-bank           a launch reads app_table from this module, which must have been refreshed (mock_constants.cpp)
 // Two devices, any number of contexts. As on a real one, a module's function launches in its context only, and what a
 // context allocated is gone with it: a copy that still writes there is counted (mock_counts), with what was loaded
 // outside relaxed capture mode. The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "gpu/device/driver.h"
+#include "mock_constants.hpp"
 #include "mock_graphs.hpp"
 
 struct CUctx_st {
@@ -62,10 +61,6 @@ thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int primary_references[2] = {};
 int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, outside_relaxed = 0;
 int stray_writes = 0, occupancy_calls = 0;
-int launches_from_bank = 0, stale_banks = 0;
-const std::vector<std::uint64_t>* application_table = nullptr;
-void (*during_refresh)(void) = nullptr;
-std::vector<CUstream> refreshed_on;  // since the last launch from a bank
 
 template <typename Handle>
 Function* function_of(Handle handle) {
@@ -123,12 +118,8 @@ CUresult run(Function* function, CUstream stream) {
         return static_cast<CUresult>(error);
     const bool is_copy = module.has("egpu_table");
     ++(is_copy ? launches_of_copies : launches_of_originals);
-    if (module.has("mock-bank")) {
-        ++launches_from_bank;
-        if (refreshed_on != std::vector<CUstream>{stream} || module.globals["app_table"] != *application_table)
-            ++stale_banks;
-        refreshed_on.clear();
-    }
+    if (module.has("mock-bank"))
+        mock_reads_bank(stream, module.globals["app_table"]);
     if (!is_copy || !module.has("mock-add"))
         return CUDA_SUCCESS;
     for (const std::uint64_t address : module.globals["egpu_table"]) {
@@ -154,7 +145,7 @@ CUresult find_global(CUdeviceptr* address, std::size_t* bytes, Module* module, c
     auto& words = module->globals[name];
     words.resize(2);
     if (std::strcmp(name, "app_table") == 0 && !module->has("egpu_table"))
-        application_table = &words;
+        mock_note_table(&words);
     *address = reinterpret_cast<CUdeviceptr>(words.data());
     *bytes = words.size() * sizeof(words[0]);
     return CUDA_SUCCESS;
@@ -173,6 +164,11 @@ CUresult attribute_of(int* value, CUfunction_attribute which, const Function* fu
 
 }  // namespace
 
+void mock_must_be_relaxed() {
+    const std::lock_guard lock(everything);
+    outside_relaxed += capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED ? 1 : 0;
+}
+
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -181,18 +177,6 @@ void mock_counts(int* originals, int* copies, int* not_relaxed) {
     *originals = launches_of_originals;
     *copies = launches_of_copies;
     *not_relaxed = outside_relaxed + stray_writes;
-}
-
-/// Launches of copies that read a bank, and those of them for which it had not been refreshed.
-void mock_bank_counts(int* launches, int* stale) {
-    const std::lock_guard lock(everything);
-    *launches = launches_from_bank;
-    *stale = stale_banks;
-}
-
-/// What happens at the moment of a refresh, before it is queued: another thread's doing.
-void mock_call_during_refresh(void (*call)(void)) {
-    during_refresh = call;
 }
 
 int mock_occupancy_calls(void) {
@@ -432,25 +416,6 @@ CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes,
     std::memset(reinterpret_cast<void*>(address), value, bytes);
     return CUDA_SUCCESS;
 }
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
-    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-    return CUDA_SUCCESS;
-}
-CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    if (during_refresh != nullptr)
-        during_refresh();
-    const std::lock_guard lock(everything);
-    if (capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
-        ++outside_relaxed;
-    if (const char* error = std::getenv("MOCK_REFRESH_ERROR"))
-        return static_cast<CUresult>(std::atoi(error));
-    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
-    refreshed_on.push_back(stream);
-    return CUDA_SUCCESS;
-}
-CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
-}
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream) {
     const std::lock_guard lock(everything);
     const char* error = std::getenv("MOCK_COPY_ERROR");
@@ -511,7 +476,6 @@ static void* export_for(const char* name, int version, cuuint64_t flags) {
         PLAIN(cuModuleGetFunction),
         VERSION(cuModuleGetGlobal, 3020, cuModuleGetGlobal_v2),
         VERSION(cuMemcpyHtoDAsync, 3020, cuMemcpyHtoDAsync_v2),
-        PLAIN(cuLibraryGetGlobal),
         PLAIN(cuLibraryLoadData),
         PLAIN(cuLibraryUnload),
         PLAIN(cuLibraryGetKernel),
