@@ -31,6 +31,10 @@ using Variables = std::set<const ptx::Variable*>;
 /// A bank has 64 KiB (CUDA C++ guide, compute capabilities). The rest is for egpu_table.
 constexpr std::uint64_t kMostBytes = 56 * 1024;
 
+/// A compiler's text, in which registers stand behind what they come from, needs three. Odd texts are not worth the
+/// time.
+constexpr std::uint32_t kMostRounds = 32;
+
 std::uint64_t alignment_of(const ptx::Variable& variable) {
     return std::max<std::uint64_t>({variable.alignment, ptx::type_bytes(variable.type) * variable.vector, 1});
 }
@@ -44,8 +48,13 @@ bool may_lie_in_a_bank(const ptx::Variable& variable) {
 class Uses {
 public:
     Uses(const ptx::Module& module, const ptx::Function& function) : outline_(module, function) {
-        while (spread()) {
-        }
+        std::uint32_t rounds = 0;
+        while (spread())
+            if (++rounds == kMostRounds) {  // what is not settled by then is of variables that are known by then
+                for (const auto& [name, variables] : registers_)
+                    escape(variables);
+                break;
+            }
         // What a caller or callee puts into a register stands in no instruction here.
         for (const auto* list : {&function.parameters, &function.returns})
             for (const auto& parameter : *list)
