@@ -21,6 +21,10 @@ struct InjectOptions {
     bool stats = false;
 };
 
+std::string text_of(const std::vector<std::byte>& image) {
+    return {reinterpret_cast<const char*>(image.data()), image.size() - 1};
+}
+
 /// ptxas as the oracle: 0 where it takes every copy.
 int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::CopyImage>& copies,
                     const std::string& architecture) {
@@ -31,17 +35,21 @@ int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::Copy
     }
     int result = kYes;
     for (const auto& copy : copies) {
-        const std::string text(reinterpret_cast<const char*>(copy.image.data()), copy.image.size() - 1);
         const auto& kernel = *pipeline.catalogue().kernel(copy.kernel_id);
-        const auto compiled =
-            inject::compile_ptx(*ptxas, text, copy.entry, {.architecture = architecture, .options = {}});
-        if (!compiled) {
-            print_errors(compiled.errors());
-            result = kNo;
-            continue;
+        for (const auto* image : {&copy.image, &copy.bank_image}) {
+            if (image->empty())
+                continue;
+            const auto compiled =
+                inject::compile_ptx(*ptxas, text_of(*image), copy.entry, {.architecture = architecture, .options = {}});
+            if (!compiled) {
+                print_errors(compiled.errors());
+                result = kNo;
+                continue;
+            }
+            fmt::print("{}: {} registers, {} bytes of spills, {} bytes of shared memory{}\n", kernel.name,
+                       compiled->registers, compiled->spill_bytes, compiled->static_shared_bytes,
+                       image == &copy.bank_image ? ", constants in its own bank" : "");
         }
-        fmt::print("{}: {} registers, {} bytes of spills, {} bytes of shared memory\n", kernel.name,
-                   compiled->registers, compiled->spill_bytes, compiled->static_shared_bytes);
     }
     return result;
 }
@@ -76,7 +84,7 @@ int inject_file(const InjectOptions& options) {
     if (!options.assemble.empty())
         return assemble_copies(pipeline, copies, options.assemble);
     for (const auto& copy : copies)
-        fmt::print("{}", std::string_view(reinterpret_cast<const char*>(copy.image.data()), copy.image.size() - 1));
+        fmt::print("{}", text_of(copy.bank_image.empty() ? copy.image : copy.bank_image));
     return copies.empty() ? kNo : kYes;
 }
 

@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
         open_driver_of_cuda_11();
     else
         open_driver();
-    if (way == "per-thread")
+    if (way == "per-thread" || way == "constants-per-thread")
         flags = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     if (way == "late-context") {
         // The library comes before any context: its copies have to wait for one.
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
         synchronise();
         return finish();
     }
-    if (run_contexts(way, launches))
+    if (run_contexts(way, launches) || run_constants(way, launches))
         return finish();
     retain_and_set();
     const CUfunction work = way == "library" ? load_work_as_library() : load_work();

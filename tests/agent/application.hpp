@@ -14,7 +14,7 @@ namespace application {
 
 inline const char kText[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n// mock-registers 36\n"
-    ".visible .global .align 8 .u64 app_counter;\n"
+    ".visible .global .align 8 .u64 app_counter;\n.visible .const .align 8 .u64 app_table[2];\n"
     ".visible .entry work() { ret; }\n.visible .entry other() { ret; }\n";
 
 using Resolve = CUresult (*)(const char*, void**, int, cuuint64_t, CUdriverProcAddressQueryResult*);
@@ -113,6 +113,8 @@ inline void print_counts() {
     }
 }
 
+/// Constants that change between launches; false where `way` is none of those.
+bool run_constants(const std::string& way, int launches);
 /// Several contexts and devices, modules that come and go, shapes of launches: false where `way` is none of those.
 bool run_contexts(const std::string& way, int launches);
 

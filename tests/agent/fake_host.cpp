@@ -51,6 +51,11 @@ constexpr const char* kCopyBody = R"(
 }
 )";
 
+std::string image_text(const std::string& lines) {
+    return ".version 7.0\n.target sm_70\n.address_size 64\n" + lines +
+           ".visible .const .align 8 .b64 egpu_table[2];\n//" + std::string(9000, '-') + "\n" + kCopyBody;
+}
+
 constexpr Patience kPatient{2000, nullptr, nullptr};
 
 void append(std::vector<std::byte>& body, const void* data, std::size_t bytes) {
@@ -162,9 +167,12 @@ void FakeHost::send_copy(std::uint32_t request) {
         symbols.push_back('\0');
     }
     // Larger than the ring.
-    const std::string image = ".version 7.0\n.target sm_70\n.address_size 64\n" + options_.copy_lines +
-                              ".visible .const .align 8 .b64 egpu_table[2];\n//" + std::string(9000, '-') + "\n" +
-                              kCopyBody;
+    const std::string image = image_text(options_.copy_lines);
+    const bool has_bank = !options_.bank_lines.empty();
+    std::string bank_image = image_text(options_.bank_lines + ".visible .const .align 8 .b8 app_table[16];\n");
+    const egpu_bank_constant constant{symbols.size(), options_.bank_bytes};
+    symbols += options_.bank_constant;
+    symbols.push_back('\0');
     egpu_message_copy head{};
     head.kernel_id = kWorkId;
     head.copy_id = 1;
@@ -172,12 +180,23 @@ void FakeHost::send_copy(std::uint32_t request) {
     head.symbol_bytes = static_cast<std::uint32_t>(symbols.size());
     head.name_bytes = 4;
     head.image_bytes = image.size();
+    if (has_bank) {
+        head.bank_entries = head.entries;
+        head.bank_constants = 1;
+        head.bank_image_bytes = bank_image.size();
+    }
     if (options_.answer == HostOptions::Answer::wrong_sizes)
         head.image_bytes = std::uint64_t{1} << 62;
     std::vector<std::byte> body;
     append(body, &head, sizeof(head));
     append(body, entries.data(), entries.size() * sizeof(entries[0]));
+    if (has_bank) {
+        append(body, entries.data(), entries.size() * sizeof(entries[0]));
+        append(body, &constant, sizeof(constant));
+    }
     append(body, symbols.data(), symbols.size());
+    if (has_bank)
+        append(body, bank_image.c_str(), bank_image.size() + 1);
     append(body, image.data(), image.size());
     const std::span<const std::byte> parts[] = {body};
     sender_.send(EGPU_MESSAGE_COPY, request, parts, kPatient);

@@ -18,7 +18,11 @@ struct HostOptions {
     enum class Answer { copies, kernels_only, nothing, nonsense, wrong_sizes } answer = Answer::copies;
     std::string copy_lines = "// mock-add\n";  ///< how the copy behaves (mock_driver.cpp)
     std::vector<std::string> symbols;          ///< globals of the original that the copy's table names
-    std::uint32_t table_map = 0;               ///< map that entry 0 of the table points into
+    /// The copy has a form with the application's app_table in its own bank, which behaves like this; "": it has not.
+    std::string bank_lines;
+    std::string bank_constant = "app_table";
+    std::uint64_t bank_bytes = 16;  ///< of the constant
+    std::uint32_t table_map = 0;    ///< map that entry 0 of the table points into
     std::uint64_t table_offset = 0;
     std::uint32_t wait_ms = 2000;
     bool adds_up = true;        ///< what the map says of its values

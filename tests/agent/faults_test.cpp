@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -17,7 +18,8 @@ struct Case {
     const char* program;
     const char* way;
     std::uint64_t launches;
-    int step;  ///< of the calls every `step`-th
+    int step;                     ///< of the calls every `step`-th
+    const char* bank_lines = "";  ///< the copy's form with constants of its own
 };
 void PrintTo(const Case& one, std::ostream* out) {
     *out << one.way;
@@ -31,7 +33,9 @@ TEST_P(Faults, LeaveTheApplicationAsItIs) {
     int call = 1, instrumented = 0;
     for (; call < 1000; call += GetParam().step) {
         std::filesystem::remove(report);
-        FakeHost host({});
+        HostOptions options;
+        options.bank_lines = GetParam().bank_lines;
+        FakeHost host(options);
         const Outcome outcome = Application(host.name(), GetParam().way, 10,
                                             {"LD_PRELOAD=" EGPU_AGENT_FAULTS ":" EGPU_MOCK_DRIVER,
                                              "EGPU_FAULT_CALL=" + std::to_string(call), "EGPU_FAULT_REPORT=" + report},
@@ -57,13 +61,18 @@ TEST_P(Faults, LeaveTheApplicationAsItIs) {
     std::filesystem::remove(report);
     EXPECT_LT(call, 1000) << "the calls come to an end";
     EXPECT_GT(failed.size(), 10u) << "different calls failed";
+    const bool refresh_failed = std::any_of(failed.begin(), failed.end(), [](const std::string& name) {
+        return name.rfind("cuMemcpyDtoDAsync_v2", 0) == 0;
+    });
+    EXPECT_EQ(refresh_failed, *GetParam().bank_lines != 0);
     EXPECT_GT(instrumented, 0) << "not every failure is the copy's end";
 }
 
-INSTANTIATE_TEST_SUITE_P(Agent, Faults,
-                         testing::Values(Case{EGPU_APPLICATION, "plain", 10, 1},
-                                         Case{EGPU_APPLICATION_GRAPHS, "captured-library", 8, 1}),
-                         [](const auto& info) { return "way" + std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(
+    Agent, Faults,
+    testing::Values(Case{EGPU_APPLICATION, "plain", 10, 1}, Case{EGPU_APPLICATION_GRAPHS, "captured-library", 8, 1},
+                    Case{EGPU_APPLICATION, "constants-plain", 10, 1, "// mock-add\n// mock-bank\n"}),
+    [](const auto& info) { return "way" + std::to_string(info.index); });
 
 }  // namespace
 }  // namespace egpu::test

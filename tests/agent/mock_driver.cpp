@@ -3,6 +3,7 @@
 // kernel is a name in a text. Lines of the text say how it behaves:
 //   mock-add            a launch adds 1 to the word at egpu_table[0], and to that at egpu_table[1] where there is one
 //   mock-registers N, mock-local N, mock-launch-error N
+//   mock-bank           a launch reads app_table from this module, which must have been refreshed (mock_constants.cpp)
 // Two devices, any number of contexts. As on a real one, a module's function launches in its context only, and what a
 // context allocated is gone with it: a copy that still writes there is counted (mock_counts), with what was loaded
 // outside relaxed capture mode. The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "gpu/device/driver.h"
+#include "mock_constants.hpp"
 #include "mock_graphs.hpp"
 
 struct CUctx_st {
@@ -116,6 +118,8 @@ CUresult run(Function* function, CUstream stream) {
         return static_cast<CUresult>(error);
     const bool is_copy = module.has("egpu_table");
     ++(is_copy ? launches_of_copies : launches_of_originals);
+    if (module.has("mock-bank"))
+        mock_reads_bank(stream, module.globals["app_table"]);
     if (!is_copy || !module.has("mock-add"))
         return CUDA_SUCCESS;
     for (const std::uint64_t address : module.globals["egpu_table"]) {
@@ -140,6 +144,8 @@ CUresult find_global(CUdeviceptr* address, std::size_t* bytes, Module* module, c
         return CUDA_ERROR_NOT_FOUND;
     auto& words = module->globals[name];
     words.resize(2);
+    if (std::strcmp(name, "app_table") == 0 && !module->has("egpu_table"))
+        mock_note_table(&words);
     *address = reinterpret_cast<CUdeviceptr>(words.data());
     *bytes = words.size() * sizeof(words[0]);
     return CUDA_SUCCESS;
@@ -157,6 +163,11 @@ CUresult attribute_of(int* value, CUfunction_attribute which, const Function* fu
 }
 
 }  // namespace
+
+void mock_must_be_relaxed() {
+    const std::lock_guard lock(everything);
+    outside_relaxed += capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED ? 1 : 0;
+}
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -405,10 +416,6 @@ CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes,
     std::memset(reinterpret_cast<void*>(address), value, bytes);
     return CUDA_SUCCESS;
 }
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
-    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-    return CUDA_SUCCESS;
-}
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream) {
     const std::lock_guard lock(everything);
     const char* error = std::getenv("MOCK_COPY_ERROR");
@@ -468,6 +475,7 @@ static void* export_for(const char* name, int version, cuuint64_t flags) {
         PLAIN(cuModuleUnload),
         PLAIN(cuModuleGetFunction),
         VERSION(cuModuleGetGlobal, 3020, cuModuleGetGlobal_v2),
+        VERSION(cuMemcpyHtoDAsync, 3020, cuMemcpyHtoDAsync_v2),
         PLAIN(cuLibraryLoadData),
         PLAIN(cuLibraryUnload),
         PLAIN(cuLibraryGetKernel),

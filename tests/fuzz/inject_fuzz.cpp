@@ -73,6 +73,17 @@ static void check_kernel(const ptx::Module& module, const ptx::Function& entry) 
     request.slot_of_key = [](std::uint32_t, std::span<const std::byte>) { return std::nullopt; };
     const auto copy = inject::build_copy(request);
     require(bool(copy) == bool(plain), "a program that does nothing changes nothing");
+    request.constants_in_bank = true;
+    const auto banked = inject::build_copy(request);
+    require(bool(banked) == bool(plain), "where constants lie refuses nothing");
+    if (!banked)
+        return;
+    const auto again = ptx::parse(banked->ptx, "copy");
+    require(bool(again), "a copy with a bank is PTX");
+    for (const auto& constant : banked->bank) {
+        const auto* variable = again->variable(constant.symbol);
+        require(variable != nullptr && variable->bytes() == constant.bytes, "the copy has its constants");
+    }
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

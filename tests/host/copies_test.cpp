@@ -3,6 +3,8 @@
 // L bytes" for a text without a limit, "// capped: ..." for one with.
 #include "host/pipeline/copies.hpp"
 
+#include "host/pipeline/constants.hpp"
+
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -98,6 +100,25 @@ echo cubin > "$1"
         Assembler assembler;
         build_copies(assembler, compiler_, image_, builds);
         return std::move(builds.front());
+    }
+
+    /// With `by_address` done, the form with a bank of 256 bytes that compiles to this. The number of texts compiled.
+    std::uint64_t add_bank(CopyBuild& by_address, const Says& bank, const Says& capped, ConstantForm form) {
+        by_address.rebuild = [=, rebuild = by_address.rebuild](const Knobs& knobs) -> Result<inject::InstrumentedCopy> {
+            auto copy = rebuild(knobs);
+            if (!knobs.constants_in_bank)
+                return copy;
+            copy->ptx = text(bank, capped);
+            if (bank.registers != 0)
+                copy->bank = {{"table", 200}, {"other", 56}};
+            return copy;
+        };
+        std::vector<CopyBuild> builds;
+        builds.push_back(std::move(by_address));
+        Assembler assembler;
+        add_banks(assembler, &compiler_, image_, form, builds);
+        by_address = std::move(builds.front());
+        return assembler.counts().compiled;
     }
 
     std::filesystem::path folder_;
@@ -212,6 +233,65 @@ TEST_F(Copies, ManyAtOnceKeepTheirOwn) {
     for (std::uint32_t i = 0; i < 20; ++i)
         EXPECT_EQ(builds[i].chosen.compiled->registers, i + 1);
     EXPECT_EQ(assembler.counts().compiled, 20u);
+}
+
+TEST_F(Copies, ConstantsAreReadByAddressWhereThatCostsNoRegisters) {
+    auto done = built(build(kOriginal, {32, 0, 0, 0, 0}, kNone, kNone, kNone, kNone));
+    EXPECT_EQ(add_bank(done, {24, 0, 0, 0, 0}, kNone, ConstantForm::by_figures), 0u) << "nothing to gain: not compiled";
+    EXPECT_FALSE(done.banked);
+    EXPECT_THAT(done.notes, IsEmpty());
+}
+
+TEST_F(Copies, ConstantsAreKeptInABankWhereThatSavesRegisters) {
+    auto done = built(build(CodeFigures{16, 0, 0}, {30, 0, 0, 0, 0}, kNone, kNone, kNone, kNone));
+    EXPECT_EQ(add_bank(done, {22, 0, 0, 0, 0}, kNone, ConstantForm::by_figures), 1u);
+    ASSERT_TRUE(done.banked);
+    EXPECT_EQ(done.banked->compiled->registers, 22u);
+    EXPECT_EQ(done.chosen.compiled->registers, 30u) << "the other form goes with it";
+    EXPECT_THAT(done.notes,
+                ElementsAre("constants in the constant bank (256 bytes, refreshed before each launch)",
+                            "constants by address in graphs and where the bank can't be refreshed: 30 registers"));
+}
+
+TEST_F(Copies, FewerThanEightRegistersAreNotWorthARefresh) {
+    auto done = built(build(CodeFigures{16, 0, 0}, {30, 0, 0, 0, 0}, kNone, kNone, kNone, kNone));
+    EXPECT_EQ(add_bank(done, {23, 0, 0, 0, 0}, kNone, ConstantForm::by_figures), 1u);
+    EXPECT_FALSE(done.banked);
+    EXPECT_THAT(done.notes, IsEmpty());
+}
+
+TEST_F(Copies, ABankForSpillsAndACap) {
+    auto done =
+        built(build(kOriginal, {80, 0, 0, 0, 0}, {32, 64, 120, 0, 0}, {80, 0, 0, 0, 0}, {32, 64, 120, 0, 0}, kNone));
+    ASSERT_FALSE(done.refusal);
+    add_bank(done, {34, 0, 0, 0, 0}, {32, 0, 0, 0, 0}, ConstantForm::by_figures);
+    ASSERT_TRUE(done.banked);
+    EXPECT_EQ(done.banked->compiled->spill_bytes, 0u);
+    EXPECT_THAT(
+        done.notes,
+        ElementsAre("registers capped at 32",
+                    "constants in the constant bank (256 bytes, refreshed before each launch)",
+                    "constants by address in graphs and where the bank can't be refreshed: 32 registers, spills "
+                    "120 bytes, registers capped at 32"));
+}
+
+TEST_F(Copies, ABankThatCantBeUsedLeavesTheOtherForm) {
+    auto refused = built(build(CodeFigures{16, 0, 0}, {30, 0, 0, 0, 0}, kNone, kNone, kNone, kNone));
+    add_bank(refused, {20, 4096, 0, 0, 0}, {20, 4096, 0, 0, 0}, ConstantForm::bank);
+    EXPECT_FALSE(refused.banked);
+    EXPECT_FALSE(refused.refusal);
+    auto nothing = built(build(CodeFigures{16, 0, 0}, {30, 0, 0, 0, 0}, kNone, kNone, kNone, kNone));
+    EXPECT_EQ(add_bank(nothing, kNone, kNone, ConstantForm::bank), 0u) << "no constant may lie in a bank";
+    EXPECT_FALSE(nothing.banked);
+}
+
+TEST_F(Copies, WhereConstantsLieCanBeAskedFor) {
+    auto bank = built(build(kOriginal, {32, 0, 0, 0, 0}, kNone, kNone, kNone, kNone));
+    add_bank(bank, {32, 0, 0, 0, 0}, kNone, ConstantForm::bank);
+    EXPECT_TRUE(bank.banked);
+    auto address = built(build(CodeFigures{16, 0, 0}, {30, 0, 0, 0, 0}, kNone, kNone, kNone, kNone));
+    add_bank(address, {16, 0, 0, 0, 0}, kNone, ConstantForm::by_address);
+    EXPECT_FALSE(address.banked);
 }
 
 TEST(RegisterLimit, StandsBehindOtherDirectivesAndReplacesAnOldOne) {

@@ -46,13 +46,13 @@ def kernels(file, cache, probes=("bandwidth",), architecture="sm_90", **environm
     return {kernel["name"]: kernel for kernel in json.loads(done.stdout)}
 
 
-def built(folder, *options):
+def built(folder, *options, source=KERNELS):
     if not NVCC or not PTXAS:
         raise Skip("no nvcc or ptxas")
-    source, target = os.path.join(folder, "kernels.cu"), os.path.join(folder, "kernels.fatbin")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(KERNELS)
-    subprocess.run([NVCC, "-arch=sm_90", "-fatbin", *options, source, "-o", target], check=True, timeout=120)
+    path, target = os.path.join(folder, "kernels.cu"), os.path.join(folder, "kernels.fatbin")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source)
+    subprocess.run([NVCC, "-arch=sm_90", "-fatbin", *options, path, "-o", target], check=True, timeout=120)
     return target
 
 
@@ -81,6 +81,34 @@ def options_case(*options):
 for some in ((), ("-maxrregcount=32",), ("-Xptxas", "-O1"), ("-fmad=false",), ("-Xptxas", "-dlcm=cg"), ("-lineinfo",),
              ("-use_fast_math", "-Xptxas", "-fmad=false", "-maxrregcount=24")):
     options_case(*some)
+
+
+POLYNOMIAL = """
+__constant__ float table[64];
+__global__ void polynomial(const float* in, float* out, int n) {
+    int i = threadIdx.x + blockIdx.x * blockDim.x;
+    float sum = 0;
+#pragma unroll
+    for (int k = 0; k < 64; ++k) sum = sum * in[i] + table[k];
+    if (i < n) out[i] = sum;
+}
+"""
+
+
+@case("constants stay in the constant bank where registers depend on it")
+def _():
+    with tempfile.TemporaryDirectory() as folder:
+        target = built(folder, source=POLYNOMIAL)
+        forms = {form: kernels(target, os.path.join(folder, "cache"), EGPU_CONSTANTS=form)["polynomial"]
+                 for form in ("", "address", "bank")}
+        for form, kernel in forms.items():
+            equal(kernel["registers"]["reassembled"], kernel["registers"]["original"], "registers without programs")
+            noted = [note for note in kernel["notes"] if note.startswith("constants in the constant bank (256 bytes")]
+            equal(len(noted), 0 if form == "address" else 1, f"notes of {kernel['notes']}")
+        equal(forms[""]["registers"], forms["bank"]["registers"], "chosen by figures")
+        check(forms["bank"]["registers"]["instrumented"] + 8 <= forms["address"]["registers"]["instrumented"], forms)
+        # A table that is used once costs nothing by address.
+        equal(kernels(built(folder), os.path.join(folder, "cache"))["axpy"]["notes"], [], "notes")
 
 
 @case("the recorded options matter: without them the code differs")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes and accesses of every workload equal its closed form exactly; sectors of the gathers are 4.0 and 32.0."""
 import json
+import os
 import subprocess
 
 from harness import WORKLOAD, case, check, equal, finish, observed
@@ -31,8 +32,8 @@ def expected(arguments):
     return json.loads(text)
 
 
-def compare(arguments):
-    done, summary = observed([WORKLOAD] + arguments, options=["--strict"])
+def compare(arguments, **more):
+    done, summary = observed([WORKLOAD] + arguments, options=["--strict"], **more)
     equal(done.returncode, 0, "exit code of " + done.stderr.decode())
     wanted = expected(arguments)
     accesses, sizes, launches = {}, {}, {}
@@ -47,10 +48,24 @@ def compare(arguments):
     equal({k["mangled"]: k["launches"] for k in summary["kernels"] if k["launches"]}, launches, "launches")
     for kernel in summary["kernels"]:
         equal(kernel["launches_instrumented"], kernel["launches"], f"instrumented launches of {kernel['name']}")
+    return summary
 
 
 for run in RUNS:
     case("counts " + " ".join(run))(lambda run=run: compare(run))
+
+
+def constants(form):
+    # The workload has other constants for each launch and looks at each result.
+    summary = compare(["spaces", "--elements", "1024", "--launches", "6"], env=dict(os.environ, EGPU_CONSTANTS=form))
+    (kernel,) = summary["kernels"]
+    equal(kernel["launches_constants_in_bank"], 6 if form == "bank" else 0, "launches that read a bank of constants")
+    equal(any(note.startswith("constants in the constant bank (256 bytes") for note in kernel["notes"]), form == "bank",
+          f"the note in {kernel['notes']}")
+
+
+for each in ("bank", "address"):
+    case(f"constants updated between launches: {each}")(lambda each=each: constants(each))
 
 
 @case("sectors of the gathers")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// spaces: constant, local, shared and global memory in one kernel.
+// spaces: constant, local, shared and global memory in one kernel; the host changes the constants between launches.
 #include <array>
 
 #include "driver_api.hpp"
@@ -37,24 +37,26 @@ std::uint64_t run(const Options& options) {
         values[i] = static_cast<unsigned>(i * 69069U + 1);
     }
     std::vector<unsigned> table(kTable);
-    for (unsigned i = 0; i < kTable; ++i) {
-        table[i] = i * i + 17;
-    }
     const Api& api = Api::get();
-    api.check(api.cuMemcpyHtoD_v2(module.variable("table"), table.data(), kTable * sizeof(unsigned)), "cuMemcpyHtoD");
     DeviceArray<unsigned> in(values);
     DeviceArray<unsigned> out(options.elements);
     out.zero();
     const CUfunction function = module.function(kKernel);
     const std::array<void*, 2> parameters{&in.address(), &out.address()};
     for (std::uint64_t count = 0; count < options.launches; ++count) {
+        // Other constants for each launch.
+        for (unsigned i = 0; i < kTable; ++i) {
+            table[i] = i * i + 17 + static_cast<unsigned>(count) * 31;
+        }
+        api.check(api.cuMemcpyHtoD_v2(module.variable("table"), table.data(), kTable * sizeof(unsigned)),
+                  "cuMemcpyHtoD");
         launch(function, blocks_for(options.elements, kBlock), kBlock, parameters);
-    }
-    synchronize();
-    const std::vector<unsigned> result = out.read();
-    for (std::uint64_t i = 0; i < options.elements; ++i) {
-        if (result[i] != exchanged(i ^ 1, values, table)) {
-            throw Failure("element " + std::to_string(i) + " is wrong");
+        synchronize();
+        const std::vector<unsigned> result = out.read();
+        for (std::uint64_t i = 0; i < options.elements; ++i) {
+            if (result[i] != exchanged(i ^ 1, values, table)) {
+                throw Failure("element " + std::to_string(i) + " is wrong in launch " + std::to_string(count));
+            }
         }
     }
     return options.launches;

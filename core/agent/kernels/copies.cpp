@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "agent/driver/driver.hpp"
+#include "agent/kernels/constants.hpp"
 #include "agent/kernels/copy_table.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
@@ -112,7 +113,51 @@ bool load_module(const ReceivedCopy& received, const char* name, Copy* copy, egp
         return failed(result, EGPU_COPY_LOAD_FAILED, loaded);
     }
     segment::store_relaxed(view().header().copies_loaded, ++copies_loaded);
+    egpu_message_copy_result of_bank{};
+    if (received.bank_image() != nullptr)
+        load_bank(received, name, &copy->bank, &of_bank);
+    copy->bank.reason = of_bank.reason;
+    copy->bank.result = of_bank.result;
     return true;
+}
+
+// Of both forms. Where the bank's doesn't follow, the other is launched.
+bool copy_takes_attributes_over(Copy* copy, egpu_message_copy_result* result) {
+    egpu_message_copy_result of_bank{};
+    if (fits(copy->bank) && !take_attributes_over(copy->bank.functions, &of_bank))
+        set_fits(&copy->bank, false);
+    return take_attributes_over(copy->functions, result);
+}
+
+// A form of a copy against its original.
+bool figures_fit(Functions& functions, CUfunction original, egpu_message_copy_result* result) {
+    functions.original = original;
+    functions.registers = result->registers = attribute(functions.copy, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    functions.original_registers = result->original_registers =
+        attribute(functions.original, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    forget_configurations(&functions);
+    if (!local_memory_fits(functions, result))
+        return false;
+    return compare_residency(&functions) || failed(result, EGPU_COPY_FEWER_BLOCKS, CUDA_SUCCESS);
+}
+
+// Where it doesn't fit, launches run the other form; the result says why.
+void fit_bank_to_original(const Image& image, Place* place, const ReceivedCopy& received, Copy* copy,
+                          egpu_message_copy_result* result) {
+    Bank& bank = copy->bank;
+    egpu_message_copy_result of_bank = *result;
+    if (bank.functions.copy == nullptr && bank.reason == EGPU_COPY_LOADED)
+        return;
+    const bool it_does =
+        bank.reason == EGPU_COPY_LOADED && figures_fit(bank.functions, copy->functions.original, &of_bank) &&
+        fit_bank(image, place, received, copy, &of_bank) && take_attributes_over(bank.functions, &of_bank);
+    set_fits(&bank, it_does);
+    if (it_does) {
+        *result = of_bank;
+        return;
+    }
+    result->bank_reason = bank.reason != EGPU_COPY_LOADED ? bank.reason : of_bank.reason;
+    result->bank_result = bank.reason != EGPU_COPY_LOADED ? bank.result : of_bank.result;
 }
 
 // Everything that depends on the original: done at the load, and again where a copy gets another instance of it.
@@ -120,18 +165,16 @@ bool fit_to_original(const Image& image, Place* place, const ReceivedCopy& recei
                      egpu_message_copy_result* result) {
     Functions& functions = copy->functions;
     copy->fits = false;
-    functions.original = original_function(image, name);
-    if (functions.original == nullptr)
+    set_fits(&copy->bank, false);
+    const CUfunction original = original_function(image, name);
+    functions.original = original;
+    if (original == nullptr)
         return failed(result, EGPU_COPY_LOAD_FAILED, CUDA_ERROR_NOT_FOUND);
-    functions.registers = result->registers = attribute(functions.copy, CU_FUNC_ATTRIBUTE_NUM_REGS);
-    functions.original_registers = result->original_registers =
-        attribute(functions.original, CU_FUNC_ATTRIBUTE_NUM_REGS);
-    forget_configurations(&functions);
-    if (!local_memory_fits(functions, result))
-        return false;
-    if (!compare_residency(&functions))
-        return failed(result, EGPU_COPY_FEWER_BLOCKS, CUDA_SUCCESS);
-    copy->fits = fill_table(image, place, copy->module, received, result) && take_attributes_over(functions, result);
+    copy->fits = figures_fit(functions, original, result) &&
+                 fill_table(image, place, copy->module, received, received.entries(), result) &&
+                 take_attributes_over(functions, result);
+    if (copy->fits)
+        fit_bank_to_original(image, place, received, copy, result);
     return copy->fits;
 }
 
@@ -220,7 +263,7 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
         if (copy != nullptr) {
             replace_copy(kernel, index, copy);
             // Once more: what was set between the first time and now found no copy to set it on.
-            if (!take_attributes_over(copy->functions, &result))
+            if (!copy_takes_attributes_over(copy, &result))
                 retire_copy(kernel, index, EGPU_COPY_LOAD_FAILED, static_cast<CUresult>(result.result));
         }
     }
@@ -254,7 +297,7 @@ bool use_where_loaded(Image* image, Kernel* kernel, const ReceivedCopy& received
         Copy* copy = earlier_copy(place, *kernel, received);
         egpu_message_copy_result result{};
         if (copy == nullptr || !copy->fits || driver().cuCtxSetCurrent(place.context) != CUDA_SUCCESS ||
-            !take_attributes_over(copy->functions, &result))
+            !copy_takes_attributes_over(copy, &result))
             continue;
         replace_copy(kernel, i, copy);
         any = true;
@@ -399,6 +442,11 @@ void mirror_on_copies(const void* handle, CUdevice device, CUresult (*call)(CUfu
         forget_configurations(&copy->functions);
         if (result != CUDA_SUCCESS)
             retire_copy(known.kernel, i, EGPU_COPY_LOAD_FAILED, result);
+        if (!fits(copy->bank))
+            continue;
+        if (with_current(place.context, [&] { return call(copy->bank.functions.copy, what); }) != CUDA_SUCCESS)
+            set_fits(&copy->bank, false);
+        forget_configurations(&copy->bank.functions);
     }
 }
 

@@ -20,20 +20,6 @@ bool failed(egpu_message_copy_result* out, egpu_copy_reason reason, CUresult res
     return false;
 }
 
-// Address of a variable of the application, by its PTX name, on the application's own handle.
-CUdeviceptr global_of(const Image& image, const char* name) {
-    const Driver& real = driver();
-    CUdeviceptr address = 0;
-    std::size_t bytes = 0;
-    if (image.library == nullptr)
-        return real.cuModuleGetGlobal_v2(&address, &bytes, image.module, name) == CUDA_SUCCESS ? address : 0;
-    if (real.cuLibraryGetGlobal(&address, &bytes, image.library, name) == CUDA_SUCCESS)
-        return address;
-    const bool managed = real.cuLibraryGetManaged != nullptr &&
-                         real.cuLibraryGetManaged(&address, &bytes, image.library, name) == CUDA_SUCCESS;
-    return managed ? address : 0;
-}
-
 bool map_word(Place* place, const egpu_table_entry& entry, std::uint64_t* word, egpu_message_copy_result* result) {
     if (entry.map >= view().map_count() || entry.offset >= view().geometry(entry.map).layout().device_bytes())
         return failed(result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_INVALID_VALUE);
@@ -50,19 +36,32 @@ bool fill_entry(const Image& image, Place* place, const ReceivedCopy& received, 
                 std::uint64_t* word, egpu_message_copy_result* result) {
     if (entry.kind == 1)
         return map_word(place, entry, word, result);
-    const std::string_view symbols = received.symbols();
-    if (entry.kind != 2 || entry.offset >= symbols.size() ||
-        symbols.find('\0', static_cast<std::size_t>(entry.offset)) == std::string_view::npos)
+    const char* name = entry.kind == 2 ? received.symbol_at(entry.offset) : nullptr;
+    if (name == nullptr)
         return failed(result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_INVALID_VALUE);
-    *word = global_of(image, symbols.data() + entry.offset);
+    std::size_t bytes = 0;
+    *word = global_of(image, name, &bytes);
     return *word != 0 || failed(result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_NOT_FOUND);
 }
 
 }  // namespace
 
+CUdeviceptr global_of(const Image& image, const char* name, std::size_t* bytes) {
+    const Driver& real = driver();
+    CUdeviceptr address = 0;
+    if (image.library == nullptr)
+        return real.cuModuleGetGlobal_v2(&address, bytes, image.module, name) == CUDA_SUCCESS ? address : 0;
+    if (real.cuLibraryGetGlobal(&address, bytes, image.library, name) == CUDA_SUCCESS)
+        return address;
+    const bool managed = real.cuLibraryGetManaged != nullptr &&
+                         real.cuLibraryGetManaged(&address, bytes, image.library, name) == CUDA_SUCCESS;
+    return managed ? address : 0;
+}
+
 bool fill_table(const Image& image, Place* place, CUmodule copy, const ReceivedCopy& received,
-                egpu_message_copy_result* result) {
-    const std::size_t bytes = received.head.entries * sizeof(std::uint64_t);
+                std::span<const std::byte> entries, egpu_message_copy_result* result) {
+    const std::size_t count = entries.size() / sizeof(egpu_table_entry);
+    const std::size_t bytes = count * sizeof(std::uint64_t);
     if (bytes == 0)
         return true;
     const Driver& real = driver();
@@ -75,9 +74,9 @@ bool fill_table(const Image& image, Place* place, CUmodule copy, const ReceivedC
     if (words.size() == 0)
         return failed(result, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
     auto* word = reinterpret_cast<std::uint64_t*>(words.data());
-    for (std::uint32_t i = 0; i < received.head.entries; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         egpu_table_entry entry{};
-        std::memcpy(&entry, received.entries().data() + i * sizeof(entry), sizeof(entry));
+        std::memcpy(&entry, entries.data() + i * sizeof(entry), sizeof(entry));
         if (!fill_entry(image, place, received, entry, &word[i], result))
             return false;
     }

@@ -80,6 +80,11 @@ std::uint64_t padded(std::uint64_t bytes) {
     return (bytes + 7) & ~std::uint64_t{7};
 }
 
+// The bank's image with the NUL behind it.
+std::uint64_t bank_room(const egpu_message_copy& head) {
+    return head.bank_image_bytes != 0 ? padded(head.bank_image_bytes + 1) : 0;
+}
+
 bool send_image(const LoadedImage& image, std::uint32_t request) {
     const ImageIdentity& identity = image.identity;
     egpu_message_image head{};
@@ -124,10 +129,14 @@ bool receive_kernels(Answer* answer) {
 }
 
 bool sizes_fit(const egpu_message_copy& head, std::uint64_t body_bytes) {
-    if (head.entries > kMostEntries || head.symbol_bytes > kMostSymbolBytes || head.name_bytes > head.symbol_bytes ||
-        head.image_bytes == 0 || head.image_bytes > body_bytes)
+    if (head.entries > kMostEntries || head.bank_entries > kMostEntries || head.bank_constants > kMostEntries ||
+        head.symbol_bytes > kMostSymbolBytes || head.name_bytes > head.symbol_bytes || head.image_bytes == 0 ||
+        head.image_bytes > body_bytes || head.bank_image_bytes > body_bytes ||
+        (head.bank_image_bytes != 0 && head.bank_constants == 0))
         return false;
-    const std::uint64_t before = head.entries * sizeof(egpu_table_entry) + padded(head.symbol_bytes);
+    const std::uint64_t before = (std::uint64_t{head.entries} + head.bank_entries) * sizeof(egpu_table_entry) +
+                                 head.bank_constants * sizeof(egpu_bank_constant) + padded(head.symbol_bytes) +
+                                 bank_room(head);
     return body_bytes >= before + head.image_bytes;
 }
 
@@ -255,11 +264,45 @@ std::span<const std::byte> ReceivedCopy::entries() const {
     return body.bytes().first(head.entries * sizeof(egpu_table_entry));
 }
 
+std::span<const std::byte> ReceivedCopy::bank_entries() const {
+    if (body.size() == 0)
+        return {};
+    return body.bytes().subspan(entries().size(), head.bank_entries * sizeof(egpu_table_entry));
+}
+
+std::span<const std::byte> ReceivedCopy::bank_constants() const {
+    if (body.size() == 0)
+        return {};
+    return body.bytes().subspan(entries().size() + bank_entries().size(),
+                                head.bank_constants * sizeof(egpu_bank_constant));
+}
+
+std::size_t ReceivedCopy::symbols_at() const {
+    return entries().size() + bank_entries().size() + bank_constants().size();
+}
+
+std::size_t ReceivedCopy::bank_image_at() const {
+    return symbols_at() + padded(head.symbol_bytes);
+}
+
 std::string_view ReceivedCopy::symbols() const {
     if (body.size() == 0)
         return {};
-    const auto* text = reinterpret_cast<const char*>(body.data() + head.entries * sizeof(egpu_table_entry));
-    return {text, head.symbol_bytes};
+    return {reinterpret_cast<const char*>(body.data() + symbols_at()), head.symbol_bytes};
+}
+
+const char* ReceivedCopy::symbol_at(std::uint64_t offset) const {
+    const std::string_view all = symbols();
+    const bool ends = offset < all.size() && all.find('\0', static_cast<std::size_t>(offset)) != std::string_view::npos;
+    return ends ? all.data() + offset : nullptr;
+}
+
+const void* ReceivedCopy::bank_image() const {
+    if (body.size() == 0 || head.bank_image_bytes == 0)
+        return nullptr;
+    std::byte* image = body.data() + bank_image_at();
+    image[head.bank_image_bytes] = std::byte{0};  // where it was sent
+    return image;
 }
 
 std::string_view ReceivedCopy::name() const {
@@ -272,7 +315,7 @@ std::string_view ReceivedCopy::name() const {
 const void* ReceivedCopy::image() const {
     if (body.size() == 0)
         return nullptr;
-    std::byte* image = body.data() + head.entries * sizeof(egpu_table_entry) + padded(head.symbol_bytes);
+    std::byte* image = body.data() + bank_image_at() + bank_room(head);
     image[head.image_bytes] = std::byte{0};  // in the padding, or the byte that was added
     return image;
 }

@@ -38,9 +38,17 @@ struct ReceivedCopy {
     ReceivedCopy* next = nullptr;
 
     std::span<const std::byte> entries() const;
+    std::span<const std::byte> bank_entries() const;
+    std::span<const std::byte> bank_constants() const;
     std::string_view symbols() const;
     std::string_view name() const;
-    const void* image() const;  ///< PTX is NUL-ended
+    const char* symbol_at(std::uint64_t offset) const;  ///< NUL-ended; null where there is none
+    const void* image() const;                          ///< PTX is NUL-ended
+    const void* bank_image() const;                     ///< null where there is none
+
+private:
+    std::size_t symbols_at() const;
+    std::size_t bank_image_at() const;
 };
 
 struct Answer {

@@ -321,6 +321,7 @@ Copy* new_copy() {
     if (copy == nullptr)
         return make<Copy>();
     free_copies = copy->next;
+    std::free(copy->bank.refreshes);
     return new (copy) Copy;
 }
 

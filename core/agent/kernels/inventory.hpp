@@ -18,6 +18,25 @@ namespace egpu::agent {
 struct Image;
 struct Kernel;
 
+/// Bytes of the original's constants that a copy's bank is given before a launch.
+struct Refresh {
+    CUdeviceptr to = 0, from = 0;
+    std::size_t bytes = 0;
+};
+
+/// A copy's second form, with constants of its own (constants.hpp).
+struct Bank {
+    Functions functions;
+    CUmodule module = nullptr;
+    int fits = 0;                  ///< atomic; 1: it may be launched
+    Refresh* refreshes = nullptr;  ///< kept with the copy's record
+    std::uint32_t refresh_count = 0;
+    int taken = 0;             ///< atomic; 1: a thread is queueing a refresh
+    std::uintptr_t owner = 0;  ///< the stream that it serves; 0: none yet. While taken
+    std::uint32_t reason = 0;  ///< as the copy's
+    std::int32_t result = 0;
+};
+
 /// An instrumented copy in the context of one place. Never unloaded while that lives, never freed: a launch on another
 /// thread may hold it. The records of a place that ended are used again.
 struct Copy {
@@ -29,6 +48,7 @@ struct Copy {
     ContentHash content;       ///< of the COPY message
     std::uint32_t reason = 0;  ///< egpu_copy_reason and CUresult where the module could not be loaded: not tried again
     std::int32_t result = 0;
+    Bank bank;             ///< without a module where the copy has no such form
     Copy* next = nullptr;  ///< of the same place
 };
 
@@ -103,6 +123,13 @@ void remember_handle(Image* image, const void* handle, std::string_view name, bo
 Copy*& copies_of(const Place& place);
 /// A record for a copy; null where memory is short.
 Copy* new_copy();
+
+inline bool fits(const Bank& bank) {
+    return __atomic_load_n(&bank.fits, __ATOMIC_ACQUIRE) != 0;
+}
+inline void set_fits(Bank* bank, bool it_does) {
+    __atomic_store_n(&bank->fits, it_does ? 1 : 0, __ATOMIC_RELEASE);
+}
 
 inline Copy* current_copy(const Kernel& kernel, unsigned int place) {
     return __atomic_load_n(&kernel.copies[place], __ATOMIC_ACQUIRE);

@@ -4,6 +4,7 @@
 #include "agent/drain/copy_maps.hpp"
 #include "agent/driver/driver.hpp"
 #include "agent/graphs/recorded.hpp"
+#include "agent/kernels/constants.hpp"
 #include "agent/kernels/copies.hpp"
 #include "agent/kernels/inventory.hpp"
 #include "agent/kernels/observe.hpp"
@@ -77,6 +78,8 @@ void count(egpu_kernel_counters* counters, const Choice& choice) {
         return;
     add_relaxed(counters->launches_instrumented, std::uint64_t{1});
     add_relaxed(choice.counters->launches, std::uint64_t{1});
+    if (choice.banked)
+        add_relaxed(choice.counters->launches_banked, std::uint64_t{1});
 }
 
 }  // namespace
@@ -157,12 +160,14 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
         return {.function = asked, .kernel = kernel, .left_out = true};
     if (recorded && !may_be_recorded(*copy, asked, *place))
         return {.function = asked, .kernel = kernel, .recorded = recorded};
-    return {.function = copy->functions.copy,
+    const CUfunction banked = recorded ? nullptr : refreshed(copy, place, shape.block, shape.stream, shape.form);
+    return {.function = banked != nullptr ? banked : copy->functions.copy,
             .kernel = kernel,
             .is_copy = true,
             .recorded = recorded,
             .place = index_of(*place),
-            .counters = copy->counters};
+            .counters = copy->counters,
+            .banked = banked != nullptr};
 }
 
 Choice original_only(CUfunction asked) {

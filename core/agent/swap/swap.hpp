@@ -28,6 +28,7 @@ struct Choice {
     unsigned int place = kNoPlace;           ///< of the copy
     egpu_copy_counters* counters = nullptr;  ///< of the copy
     bool left_out = false;                   ///< its copy was not to run: another launch's turn
+    bool banked = false;                     ///< the copy's form with constants of its own (kernels/constants.hpp)
 };
 
 Choice choose(CUfunction asked, const LaunchShape& shape);

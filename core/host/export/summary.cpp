@@ -70,6 +70,7 @@ ordered_json kernel_json(const SessionView& view, std::size_t index) {
             {"launches", counts.launches},
             {"launches_instrumented", counts.instrumented},
             {"launches_left_out", counts.left_out},
+            {"launches_constants_in_bank", counts.banked},
             {"gpu_time_ns", nullptr},
             {"registers", figures_json(kernel.registers)},
             {"spill_bytes", figures_json(kernel.spill_bytes)},

@@ -135,6 +135,8 @@ void settle(Candidate& candidate, const CodeFigures& original, std::uint32_t arc
 void judge(Candidate& candidate, const ImageBuild& image) {
     CopyBuild& build = *candidate.build;
     const inject::Compiled& copy = *candidate.current.compiled;
+    if (build.first_registers == 0)
+        build.first_registers = copy.registers;
     if (build.original && copy.static_shared_bytes != build.original->static_shared_bytes) {
         auto why = error("EGPU-A015", fmt::format("its PTX takes {} bytes of static shared memory, the running code {}",
                                                   copy.static_shared_bytes, build.original->static_shared_bytes));

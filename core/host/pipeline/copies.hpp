@@ -36,6 +36,7 @@ struct Knobs {
     bool spare_wgmma = false;
     bool capped = false;  ///< to the original's registers
     bool accumulators = true;
+    bool constants_in_bank = false;  ///< those that may be; else all are read by address
 };
 
 struct Attempt {
@@ -54,10 +55,14 @@ struct CopyBuild {
 
     // What comes out:
     Attempt chosen;  ///< compiled is set unless refused
+    /// The same with its constants in its own bank, for launches before which that can be refreshed (constants.hpp).
+    std::optional<Attempt> banked;
+    std::uint32_t first_registers = 0;  ///< of the first attempt that was compiled: without a cap
     std::optional<Diagnostic> refusal;
     bool failed = false;  ///< with `refusal`: not a decision but an accident
     std::optional<inject::Compiled> reassembled;
     std::vector<std::string> notes;
+    std::size_t common_notes = 0;  ///< the first so many are of the compiler, not of a form
 };
 
 /// Builds all of them, each as often as it takes.

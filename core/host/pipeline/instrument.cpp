@@ -109,6 +109,7 @@ std::optional<CopyBuild> Pipeline::begin_copy(Source& source, Wish& wish) {
         occurrences->clear();
         auto changed = request;
         changed.spare_wgmma = knobs.spare_wgmma;
+        changed.constants_in_bank = knobs.constants_in_bank;
         if (!knobs.accumulators)
             changed.accumulator_budget = 0;
         return inject::build_copy(changed);
@@ -134,6 +135,8 @@ std::optional<CopyBuild> Pipeline::begin_copy(Source& source, Wish& wish) {
 }
 
 void Pipeline::assemble(const Source& source, std::vector<CopyBuild>& builds) {
+    if (source.device.simulated)
+        add_banks(*assembler_, nullptr, source.build, constant_form_, builds);
     if (source.device.simulated || builds.empty())
         return;
     const auto& compiler = assembler_->compiler(source.device.driver_version);
@@ -147,6 +150,7 @@ void Pipeline::assemble(const Source& source, std::vector<CopyBuild>& builds) {
         notes.push_back(fmt::format("recorded option {} was not passed on: the driver's compiler has no such", option));
     for (auto& build : builds) {
         build.notes = notes;
+        build.common_notes = notes.size();
         if (!compiler) {
             build.refusal = compiler.error();
             build.failed = true;
@@ -157,8 +161,28 @@ void Pipeline::assemble(const Source& source, std::vector<CopyBuild>& builds) {
             build.refusal->fix = "install the CUDA Toolkit's ptxas, or set EGPU_PTXAS";
         }
     }
-    if (compiler)
-        build_copies(*assembler_, *compiler, source.build, builds);
+    if (!compiler)
+        return;
+    build_copies(*assembler_, *compiler, source.build, builds);
+    add_banks(*assembler_, &*compiler, source.build, constant_form_, builds);
+}
+
+namespace {
+
+/// A cubin, or for the simulated GPU the text with its closing NUL.
+std::vector<std::byte> image_of(Attempt& attempt) {
+    if (attempt.compiled)
+        return std::move(attempt.compiled->cubin);
+    const auto* begin = reinterpret_cast<const std::byte*>(attempt.copy.ptx.c_str());
+    return {begin, begin + attempt.copy.ptx.size() + 1};
+}
+
+}  // namespace
+
+Pipeline::BuiltFigures Pipeline::figures_of(const Attempt& attempt) {
+    if (!attempt.compiled)
+        return {};
+    return {attempt.compiled->registers, attempt.compiled->spill_bytes, known_bytes(attempt.compiled->stack_bytes)};
 }
 
 void Pipeline::finish_copy(const Source& source, CopyBuild& build, Wish& wish) {
@@ -181,23 +205,20 @@ void Pipeline::finish_copy(const Source& source, CopyBuild& build, Wish& wish) {
     }
     auto& copy = build.chosen.copy;
     BuiltCopy built;
-    built.image = {kernel.id, id, kernel.mangled, std::move(copy.table), {}};
-    if (build.chosen.compiled) {
-        auto& compiled = *build.chosen.compiled;
-        built.registers = compiled.registers;
-        built.spill_bytes = compiled.spill_bytes;
-        built.local_bytes = known_bytes(compiled.stack_bytes);
-        built.image.image = std::move(compiled.cubin);
-    } else {
-        const auto* begin = reinterpret_cast<const std::byte*>(copy.ptx.c_str());
-        built.image.image.assign(begin, begin + copy.ptx.size() + 1);
+    built.by_address = figures_of(build.chosen);
+    built.figures = figures_of(build.banked ? *build.banked : build.chosen);
+    built.accumulators = (build.banked ? build.banked->copy : copy).accumulators;
+    built.image = {kernel.id, id, kernel.mangled, std::move(copy.table), image_of(build.chosen), {}, {}, {}};
+    if (build.banked) {
+        built.image.bank = std::move(build.banked->copy.bank);
+        built.image.bank_table = std::move(build.banked->copy.table);
+        built.image.bank_image = image_of(*build.banked);
     }
     Copy holds{kernel.id, {}};
     for (const auto& outcome : copy.outcomes)
         if (outcome.sites != 0)
             holds.probes.push_back(outcome.probe);
     built.sites = copy.sites;
-    built.accumulators = copy.accumulators;
     built.outcomes = std::move(copy.outcomes);
     built.notes = std::move(build.notes);
     built_.push_back(std::move(built));

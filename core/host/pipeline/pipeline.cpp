@@ -260,10 +260,14 @@ void Pipeline::runs(Kernel& kernel, std::uint32_t copy_id) {
         kernel.reason.clear();
     kernel.sites = built.sites;
     kernel.accumulators = built.accumulators;
-    kernel.registers.instrumented = built.registers;
-    kernel.spill_bytes.instrumented = built.spill_bytes;
-    kernel.local_bytes.instrumented = built.local_bytes;
+    show(kernel, built.figures);
     kernel.notes = built.notes;
+}
+
+void Pipeline::show(Kernel& kernel, const BuiltFigures& figures) {
+    kernel.registers.instrumented = figures.registers;
+    kernel.spill_bytes.instrumented = figures.spill_bytes;
+    kernel.local_bytes.instrumented = figures.local_bytes;
 }
 
 void Pipeline::could_not_build(Kernel& kernel, const Wish& wish) {
@@ -313,6 +317,16 @@ void Pipeline::copy_loaded(std::uint32_t kernel_id, std::uint32_t original_regis
         kernel.registers.original = original_registers;
     if (copy_registers != 0)
         kernel.registers.instrumented = copy_registers;
+}
+
+void Pipeline::constants_by_address(std::uint32_t kernel_id, const std::string& reason) {
+    if (kernel_id < 1 || kernel_id > catalogue_.kernels.size() || catalogue_.kernels[kernel_id - 1].copy == 0)
+        return;
+    Kernel& kernel = catalogue_.kernels[kernel_id - 1];
+    show(kernel, built_[kernel.copy - 1].by_address);
+    const std::string note = "constants by address in every launch: " + reason;
+    if (std::find(kernel.notes.begin(), kernel.notes.end(), note) == kernel.notes.end())
+        kernel.notes.push_back(note);
 }
 
 void Pipeline::note_once(const std::string& text) {

@@ -20,6 +20,7 @@
 #include "host/catalogue/catalogue.hpp"
 #include "host/pipeline/assembler.hpp"
 #include "host/pipeline/background.hpp"
+#include "host/pipeline/constants.hpp"
 #include "host/pipeline/copies.hpp"
 #include "host/pipeline/proof.hpp"
 #include "host/programs/programs.hpp"
@@ -63,6 +64,11 @@ struct CopyImage {
     std::string entry;          ///< mangled name
     std::vector<inject::TableEntry> table;
     std::vector<std::byte> image;  ///< cubin, or PTX with a closing NUL for the simulated GPU
+    /// The same copy with constants in its own bank: which these are, its table and its image; empty where it has no
+    /// such form.
+    std::vector<inject::BankedConstant> bank;
+    std::vector<inject::TableEntry> bank_table;
+    std::vector<std::byte> bank_image;
 };
 
 struct ImageAnswer {
@@ -114,6 +120,8 @@ public:
     void copy_failed(std::uint32_t kernel_id, const std::string& reason);
     /// The driver loaded it; registers as it says, 0 where it doesn't.
     void copy_loaded(std::uint32_t kernel_id, std::uint32_t original_registers, std::uint32_t copy_registers);
+    /// Its form with constants in its own bank could not be loaded, the other one was.
+    void constants_by_address(std::uint32_t kernel_id, const std::string& reason);
     /// Adds a warning to the session's diagnostics, the same text once.
     void note_once(const std::string& text);
 
@@ -142,12 +150,17 @@ private:
     };
     /// By index in programs_, ascending.
     using ProgramSet = std::vector<std::uint32_t>;
+    /// nullopt on the simulated GPU.
+    struct BuiltFigures {
+        std::optional<std::uint32_t> registers, spill_bytes, local_bytes;
+    };
     /// A copy that was built: what stands in the catalogue while its kernel runs it.
     struct BuiltCopy {
         CopyImage image;
         std::uint32_t sites = 0, accumulators = 0;
         std::vector<inject::ProbeOutcome> outcomes;
-        std::optional<std::uint32_t> registers, spill_bytes, local_bytes;  ///< nullopt on the simulated GPU
+        BuiltFigures figures;     ///< of the form with a bank where there is one: what a plain launch runs
+        BuiltFigures by_address;  ///< of the other
         std::vector<std::string> notes;
     };
     /// PTX that kernels can be instrumented from, kept for probes that come later.
@@ -194,6 +207,8 @@ private:
     std::uint32_t site_number(const inject::SiteRecord& site, std::map<std::string, std::uint32_t>& occurrences);
     /// To machine code, unless the device is simulated.
     void assemble(const Source& source, std::vector<CopyBuild>& builds);
+    static BuiltFigures figures_of(const Attempt& attempt);
+    static void show(Kernel& kernel, const BuiltFigures& figures);
     void finish_copy(const Source& source, CopyBuild& build, Wish& wish);
     void look_into(Source& source, const std::vector<CopyBuild>& builds);
     // live.cpp
@@ -210,6 +225,7 @@ private:
 
     std::vector<LoadedProbe> probes_;
     KernelSelection selection_;
+    ConstantForm constant_form_ = constant_form();
     std::uint32_t assumed_sm_count_;
     Catalogue catalogue_;
     std::vector<RunningProgram> programs_;

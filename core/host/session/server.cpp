@@ -30,6 +30,21 @@ void append(std::vector<std::byte>& out, const void* data, std::size_t bytes) {
     out.resize(padded(out.size()));
 }
 
+std::string reason_text(std::uint32_t reason, std::int32_t result) {
+    std::string text = copy_reason_text(reason);
+    if (result != 0)
+        text += fmt::format(" (CUDA error {})", result);
+    return text;
+}
+
+/// Where a name stands among the symbols, which it is added to.
+std::uint64_t add_symbol(std::string& symbols, const std::string& name) {
+    const std::uint64_t at = symbols.size();
+    symbols += name;
+    symbols.push_back('\0');
+    return at;
+}
+
 }  // namespace
 
 Server::Server(segment::OwnedSegment& segment, Pipeline& pipeline)
@@ -188,11 +203,10 @@ void Server::handle_copy_result(const egpu_message& message) {
                         "the original: ") +
             copy_reason_text(body.reason));
     } else if (body.reason != EGPU_COPY_LOADED) {
-        std::string reason = copy_reason_text(body.reason);
-        if (body.result != 0)
-            reason += fmt::format(" (CUDA error {})", body.result);
-        pipeline_.copy_failed(body.kernel_id, reason);
+        pipeline_.copy_failed(body.kernel_id, reason_text(body.reason, body.result));
     } else {
+        if (body.bank_reason != EGPU_COPY_LOADED)
+            pipeline_.constants_by_address(body.kernel_id, reason_text(body.bank_reason, body.bank_result));
         // The simulated GPU allocates no registers: what it says of them is nominal.
         if (!device_.simulated)
             pipeline_.copy_loaded(body.kernel_id, body.original_registers, body.registers);
@@ -217,31 +231,44 @@ bool Server::send_kernels(std::uint32_t request, const ImageAnswer& answer) {
 }
 
 bool Server::send_copy(segment::MessageSender& sender, std::uint32_t request, const CopyImage& copy) {
-    std::string symbols = copy.entry;
-    symbols.push_back('\0');
-    std::vector<egpu_table_entry> entries;
-    for (const auto& entry : copy.table) {
-        egpu_table_entry out{static_cast<std::uint32_t>(entry.kind), entry.map, 0};
-        if (entry.kind == inject::TableEntry::Kind::map_element) {
-            out.offset = pipeline_.layouts().at(entry.map).offset_of(entry.slot, 0);
-        } else {
-            out.offset = symbols.size();
-            symbols += entry.symbol;
-            symbols.push_back('\0');
+    std::string symbols;
+    add_symbol(symbols, copy.entry);
+    const auto entries_of = [&](const std::vector<inject::TableEntry>& table) {
+        std::vector<egpu_table_entry> entries;
+        for (const auto& entry : table) {
+            egpu_table_entry out{static_cast<std::uint32_t>(entry.kind), entry.map, 0};
+            out.offset = entry.kind == inject::TableEntry::Kind::map_element
+                             ? pipeline_.layouts().at(entry.map).offset_of(entry.slot, 0)
+                             : add_symbol(symbols, entry.symbol);
+            entries.push_back(out);
         }
-        entries.push_back(out);
-    }
+        return entries;
+    };
+    const auto entries = entries_of(copy.table), bank_entries = entries_of(copy.bank_table);
+    std::vector<egpu_bank_constant> constants;
+    for (const auto& constant : copy.bank)
+        constants.push_back({add_symbol(symbols, constant.symbol), constant.bytes});
     const egpu_message_copy head{.kernel_id = copy.kernel_id,
                                  .entries = static_cast<std::uint32_t>(entries.size()),
                                  .symbol_bytes = static_cast<std::uint32_t>(symbols.size()),
                                  .name_bytes = static_cast<std::uint32_t>(copy.entry.size()),
                                  .image_bytes = copy.image.size(),
                                  .copy_id = copy.copy_id,
+                                 .bank_entries = static_cast<std::uint32_t>(bank_entries.size()),
+                                 .bank_image_bytes = copy.bank_image.size(),
+                                 .bank_constants = static_cast<std::uint32_t>(constants.size()),
                                  .reserved = 0};
     std::vector<std::byte> front;
     append(front, &head, sizeof head);
-    append(front, entries.data(), entries.size() * sizeof entries[0]);
+    append(front, entries.data(), entries.size() * sizeof(egpu_table_entry));
+    append(front, bank_entries.data(), bank_entries.size() * sizeof(egpu_table_entry));
+    append(front, constants.data(), constants.size() * sizeof(egpu_bank_constant));
     append(front, symbols.data(), symbols.size());
+    if (!copy.bank_image.empty()) {
+        auto bank_image = copy.bank_image;
+        bank_image.push_back(std::byte{0});
+        append(front, bank_image.data(), bank_image.size());
+    }
     std::vector<std::byte> image = copy.image;
     image.resize(padded(image.size()));
     const std::span<const std::byte> parts[] = {front, image};

@@ -99,6 +99,8 @@ const char* copy_reason_text(std::uint32_t reason) {
             return "its copy came late and waited for a moment when loading it stalls nobody";
         case EGPU_COPY_OTHER_DEVICE:
             return "it ran on a device of another architecture than the first, for which the copies are made";
+        case EGPU_COPY_NO_REFRESH:
+            return "its copy's constants could not be made equal to the original's";
         default:
             return "its copy was not loaded";
     }
@@ -133,6 +135,10 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
         view.counts.push_back(counts);
     }
     view.counts.resize(view.catalogue.kernels.size());
+    for (std::size_t i = 0; i < view.copy_launches.size(); ++i)
+        if (const std::uint32_t kernel = view.catalogue.copies[i].kernel_id;
+            kernel >= 1 && kernel <= view.counts.size())
+            view.counts[kernel - 1].banked += read_word(copies[i].launches_banked);
     // A map is in the segment before it is in the catalogue.
     if (view.catalogue.maps.size() > segment.map_count())
         return error("EGPU-M012", "the session's catalogue and its maps disagree");

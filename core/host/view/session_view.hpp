@@ -20,6 +20,7 @@ struct KernelCounts {
     std::uint64_t instrumented = 0;
     std::uint64_t captured = 0;     ///< by graphs whose nodes hold the original
     std::uint64_t left_out = 0;     ///< ran the original because --sample leaves them out
+    std::uint64_t banked = 0;       ///< of the instrumented: read constants from their copy's own bank
     std::uint32_t copy_reason = 0;  ///< egpu_copy_reason: why its copy did not run, last
 };
 

@@ -11,7 +11,8 @@
 //            ld.global.nc.f32 %f1, [%rd1+8];
 // An address in the constant window means the copy's own constants, so in a copy every address of a constant is a
 // generic one: it starts as one (mov of the symbol), arithmetic keeps it, ld.const reads it as global memory, and
-// cvta from and to .const are moves. cuModuleGetGlobal gives such addresses (DESIGN 2).
+// cvta from and to .const are moves. cuModuleGetGlobal gives such addresses (DESIGN 2). Constants that lie in the
+// copy's own bank (constants.cpp) and the instructions that read them stay as they are.
 #include "inject/clone/addressing.hpp"
 
 #include <algorithm>
@@ -88,6 +89,10 @@ Status Addressing::rewrite_operand(std::size_t index, const ptx::Instruction& in
     const std::string_view name = base_name(operand);
     if (name.empty() || !is_shared(name))
         return ok();
+    if (bank_.holds(*outline_.meaning_of(name, index).variable)) {
+        register_for({name, 0});  // for programs that ask where the original's lies; else nothing uses it
+        return ok();
+    }
     if (operand.kind == Operand::Kind::address) {
         editor_.replace(range_of(outline_.module(), name), register_for({name, 0}));
         return ok();
@@ -101,6 +106,13 @@ Status Addressing::rewrite_operand(std::size_t index, const ptx::Instruction& in
     return ok();
 }
 
+bool Addressing::reads_bank(std::size_t index, const Operand& address) const {
+    const auto meaning = outline_.meaning_of(address.base, index);
+    if (meaning.kind == Meaning::Kind::module_variable)
+        return bank_.holds(*meaning.variable);
+    return !bank_.pointed_to(outline_.function(), address.base).empty();
+}
+
 Status Addressing::rewrite_constant_space(std::size_t index, const ptx::Instruction& instruction) {
     const auto part = std::find(instruction.parts.begin(), instruction.parts.end(), "const");
     const ptx::Range space = range_of(outline_.module(), *part);
@@ -110,6 +122,8 @@ Status Addressing::rewrite_constant_space(std::size_t index, const ptx::Instruct
         if (address == nullptr || address->kind != Operand::Kind::address || address->base.empty())
             return refuse(instruction, "EGPU-P234",
                           "a constant is read at an address that is no variable and no register");
+        if (reads_bank(index, *address))
+            return ok();
         if (outline_.register_bits(address->base, index) == 32)
             return refuse(instruction, "EGPU-P233", "a constant is read through a 32-bit address");
         editor_.replace(space, is_plain_constant_load(instruction) ? "global.nc" : "global");

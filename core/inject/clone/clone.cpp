@@ -24,6 +24,7 @@ struct Draft {
 
     const ptx::Module& module;
     ptx::Editor editor;
+    ConstantBank bank;
     Table table;
     Target target;
     std::vector<const ptx::Function*> functions;
@@ -49,7 +50,7 @@ Result<Target> target_of(const ptx::Module& module) {
 }
 
 /// Everything but the programs.
-Status begin(Draft& draft, const std::string& entry_name) {
+Status begin(Draft& draft, const std::string& entry_name, bool constants_in_bank) {
     if (auto status = check_module(draft.module); !status)
         return status;
     auto target = target_of(draft.module);
@@ -65,11 +66,13 @@ Status begin(Draft& draft, const std::string& entry_name) {
     draft.functions = std::move(*functions);
     if (auto status = check_functions(draft.module, draft.functions); !status)
         return status;
+    if (constants_in_bank)
+        draft.bank = ConstantBank(draft.module, draft.functions);
     prune(draft.module, draft.functions, draft.editor);
     for (const auto* function : draft.functions) {
         if (function->body == nullptr)
             continue;
-        auto addressing = std::make_unique<Addressing>(draft.module, *function, draft.table, draft.editor);
+        auto addressing = std::make_unique<Addressing>(draft.module, *function, draft.bank, draft.table, draft.editor);
         if (auto status = addressing->rewrite(); !status)
             return status;
         draft.addressing.emplace(function, std::move(addressing));
@@ -87,6 +90,9 @@ RewriteRequest rewrite_request(Draft& draft) {
         const auto found = draft.addressing.find(&function);
         return found == draft.addressing.end() ? std::string() : found->second->register_of(symbol);
     };
+    request.banked_constant = [&draft](const ptx::Function& function, std::string_view register_name) {
+        return draft.bank.pointed_to(function, register_name);
+    };
     request.function_start = [&draft](const ptx::Function& function) {
         const auto found = draft.addressing.find(&function);
         return found == draft.addressing.end() ? std::string() : found->second->start_text();
@@ -94,13 +100,13 @@ RewriteRequest rewrite_request(Draft& draft) {
     return request;
 }
 
-/// The text, with the version that the probes need and the table behind the head of the module.
+/// The text, with the version that the probes need, and the bank and the table behind the head of the module.
 std::string finish(Draft& draft, const Target& required) {
     const auto version = [](const Target& target) { return std::pair(target.ptx_major, target.ptx_minor); };
     if (version(required) > version(draft.target))
         draft.editor.replace(draft.module.version_range,
                              fmt::format(".version {}.{}", required.ptx_major, required.ptx_minor));
-    const std::string declaration = draft.table.declaration();
+    const std::string declaration = draft.bank.declarations() + draft.table.declaration();
     if (!declaration.empty()) {
         // In front of the first function that stays: by then version, target and address size were read.
         std::unordered_set<std::string_view> kept;
@@ -126,7 +132,7 @@ std::vector<AttachedProgram> attached_programs(const CopyRequest& request) {
 
 Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
     Draft draft(*request.module);
-    if (auto status = begin(draft, request.entry); !status)
+    if (auto status = begin(draft, request.entry, request.constants_in_bank); !status)
         return status.errors();
     RewriteRequest rewriting = rewrite_request(draft);
     rewriting.kernel_id = request.kernel_id;
@@ -151,6 +157,7 @@ Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
     InstrumentedCopy copy;
     copy.ptx = finish(draft, rewritten->required);
     copy.table = draft.table.entries();
+    copy.bank = draft.bank.variables();
     copy.sites = rewritten->sites;
     copy.accumulators = rewritten->accumulators;
     copy.instructions_added = rewritten->instructions_added;
@@ -162,7 +169,7 @@ Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
 
 Result<std::string> reassembled_copy(const ptx::Module& module, const std::string& entry) {
     Draft draft(module);
-    if (auto status = begin(draft, entry); !status)
+    if (auto status = begin(draft, entry, true); !status)
         return status.errors();
     auto rewritten = rewrite(rewrite_request(draft), draft.editor);
     if (!rewritten)

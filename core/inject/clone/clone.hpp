@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
 #include "ebpf/specializer/specializer.hpp"
+#include "inject/clone/constants.hpp"
 #include "inject/codegen/codegen.hpp"
 #include "ptx/syntax/tree.hpp"
 
@@ -47,6 +48,9 @@ struct CopyRequest {
     /// Nothing at all between wgmma.fence and commit_group: for a second build, where ptxas's advice on the first one
     /// (advice_count in compile.hpp) is more than on the reassembled copy.
     bool spare_wgmma = false;
+    /// Constants that may lie in the copy's own bank do (constants.hpp), and have to be made equal to the original's
+    /// before each launch; false: all are read by address.
+    bool constants_in_bank = false;
 };
 
 struct ProbeOutcome {
@@ -56,8 +60,9 @@ struct ProbeOutcome {
 };
 
 struct InstrumentedCopy {
-    std::string ptx;                ///< the module's text; the entry keeps the original's name
-    std::vector<TableEntry> table;  ///< what each word of egpu_table holds
+    std::string ptx;                   ///< the module's text; the entry keeps the original's name
+    std::vector<TableEntry> table;     ///< what each word of egpu_table holds
+    std::vector<BankedConstant> bank;  ///< constants that the copy has itself
     std::vector<ProbeOutcome> outcomes;
     std::uint32_t sites = 0;
     std::uint32_t accumulators = 0;
@@ -68,7 +73,8 @@ struct InstrumentedCopy {
 /// program matches gives a copy with `sites` 0: nothing to load.
 Result<InstrumentedCopy> build_copy(const CopyRequest& request);
 
-/// The same module text with the same pruning and global addressing but no probe: the *reassembled* column.
+/// The same module text with the same pruning and global addressing but no probe: the *reassembled* column. Constants
+/// stay in the constant bank where they can: as the original was compiled.
 Result<std::string> reassembled_copy(const ptx::Module& module, const std::string& entry);
 
 }  // namespace egpu::inject

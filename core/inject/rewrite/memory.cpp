@@ -11,6 +11,15 @@
 //            @%p1 st.f32 [%rd1+4], %f1;
 // The text stands behind a label of the instruction, so it runs on every way to it. The test is there only for generic
 // addresses whose space the function doesn't show (inject/match/spaces.hpp).
+//
+//   before:  ld.const.f32 %f1, [%rd1];                    // %rd1 points into `table`, which the copy has itself
+//   after:   {                                            // where the program reads the address
+//            mov.u64 %egpu_site_original, table;
+//            sub.s64 %egpu_site_original, %rd1, %egpu_site_original;
+//            add.s64 %egpu_site_original, %egpu_site_original, %egpu_g0;
+//            <program>
+//            }
+//            ld.const.f32 %f1, [%rd1];
 #include <algorithm>
 #include <utility>
 
@@ -86,6 +95,28 @@ Result<std::string> firing_text(FunctionWriter& writer, const Firing& firing, Si
     return wrapped.before + *probe + wrapped.after;
 }
 
+constexpr std::string_view kOriginalsAddress = "%egpu_site_original";
+
+/// The register points into a constant of the copy's own: programs get the address of the same byte of the original's.
+/// "" where it doesn't.
+std::string original_address(const FunctionWriter& writer, std::string_view register_name) {
+    if (!writer.request().banked_constant)
+        return {};
+    const std::string_view symbol = writer.request().banked_constant(writer.function(), register_name);
+    if (symbol.empty())
+        return {};
+    return fmt::format("\tmov.u64 {0}, {1};\n\tsub.s64 {0}, {2}, {0};\n\tadd.s64 {0}, {0}, {3};\n", kOriginalsAddress,
+                       symbol, register_name, writer.request().address_register(writer.function(), symbol));
+}
+
+/// The text of a firing at a load through such a register; without an address in it, it needs none.
+std::string with_original_address(FunctionWriter& writer, const std::string& address, std::string text) {
+    if (text.find(kOriginalsAddress) == std::string::npos)
+        return text;
+    writer.count(3);
+    return fmt::format("{{\n\t.reg .b64 {};\n{}{}}}\n", kOriginalsAddress, address, text);
+}
+
 bool has_control_flow(std::string_view text) {
     for (const std::string_view sign : {"bra", "call", "ret;", "exit;", "$egpu_"})
         if (text.find(sign) != std::string_view::npos)
@@ -110,9 +141,14 @@ Result<std::string> text_of(FunctionWriter& writer, const Firings& firings, std:
             continue;
         SiteBinding binding = bind_memory(writer, *firing, base);
         binding.latency = std::string(latency);
+        const std::string original = original_address(writer, binding.address_base);
+        if (!original.empty())
+            binding.address_base = kOriginalsAddress;
         auto one = firing_text(writer, *firing, std::move(binding));
         if (!one)
             return one;
+        if (!original.empty())
+            *one = with_original_address(writer, original, std::move(*one));
         if (may_insert(writer, *firing, *one))
             text += *one;
     }

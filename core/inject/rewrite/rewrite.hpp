@@ -48,6 +48,8 @@ struct RewriteRequest {
     Table* table = nullptr;
     /// The register that holds the address of a module variable in a copy; "" where the name itself is used.
     std::function<std::string(const ptx::Function&, std::string_view symbol)> address_register;
+    /// The constant variable of the copy's own that a register points into; "" for any other register.
+    std::function<std::string_view(const ptx::Function&, std::string_view register_name)> banked_constant;
     /// Text for the start of a function, before everything else.
     std::function<std::string(const ptx::Function&)> function_start;
 };

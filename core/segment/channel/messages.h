@@ -57,15 +57,20 @@ struct egpu_kernel_answer {
     uint32_t name_bytes; /* the mangled name follows, padded to 8 */
 };
 
-/* An instrumented copy: table entries, then symbol bytes, then the image (cubin, or NUL-ended PTX), each padded to 8.
- */
+/* An instrumented copy: table entries, then those of the bank's form, then its constants, then symbol bytes, then the
+ * bank's image with a NUL behind it (absent where bank_image_bytes is 0), then the image (cubin, or NUL-ended PTX),
+ * each padded to 8. The bank's form is the same copy with constants in its own bank, to be made equal to the original's
+ * before each launch; the other reads them by address. */
 struct egpu_message_copy {
     uint32_t kernel_id;
     uint32_t entries; /* egpu_table_entry */
     uint32_t symbol_bytes;
     uint32_t name_bytes; /* the entry's mangled name: the first bytes of the symbols */
     uint64_t image_bytes;
-    uint32_t copy_id; /* from 1; index of the copy's counters + 1. The same id: the same copy */
+    uint32_t copy_id;          /* from 1; index of the copy's counters + 1. The same id: the same copy */
+    uint32_t bank_entries;     /* egpu_table_entry */
+    uint64_t bank_image_bytes; /* without that NUL */
+    uint32_t bank_constants;   /* egpu_bank_constant */
     uint32_t reserved;
 };
 struct egpu_message_original {
@@ -78,14 +83,22 @@ struct egpu_table_entry {
     uint64_t offset; /* 1: byte offset in the map; 2: offset of the name in the symbols (NUL-ended) */
 };
 
+/* A constant of the bank's form: a variable of that name in the original and in the copy. */
+struct egpu_bank_constant {
+    uint64_t name; /* offset in the symbols (NUL-ended) */
+    uint64_t bytes;
+};
+
 struct egpu_message_copy_result {
     uint32_t kernel_id;
     int32_t result;     /* CUresult; 0 loaded */
-    uint32_t registers; /* of the copy, from the driver; 0 unknown */
+    uint32_t registers; /* of the copy (of the bank's form where it was loaded), from the driver; 0 unknown */
     uint32_t original_registers;
     uint32_t local_bytes, original_local_bytes;
     uint32_t reason; /* egpu_copy_reason */
     uint32_t copy_id;
+    uint32_t bank_reason; /* egpu_copy_reason of the bank's form; 0 also where there is none */
+    int32_t bank_result;  /* CUresult */
 };
 enum egpu_copy_reason {
     EGPU_COPY_LOADED = 0,
@@ -100,6 +113,7 @@ enum egpu_copy_reason {
     EGPU_COPY_OTHER_DEVICE = 9,  /* a device of another architecture than the first */
     EGPU_COPY_SUPERSEDED = 10,   /* another command for the kernel came before it was loaded */
     EGPU_COPY_NO_KERNEL = 11,    /* the kernel's image is not loaded now */
+    EGPU_COPY_NO_REFRESH = 12,   /* its constants could not be made equal to the original's before a launch */
 };
 
 #ifdef __cplusplus

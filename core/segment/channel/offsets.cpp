@@ -43,8 +43,15 @@ EGPU_AT(egpu_message_copy, symbol_bytes, 8);
 EGPU_AT(egpu_message_copy, name_bytes, 12);
 EGPU_AT(egpu_message_copy, image_bytes, 16);
 EGPU_AT(egpu_message_copy, copy_id, 24);
-EGPU_AT(egpu_message_copy, reserved, 28);
-static_assert(sizeof(egpu_message_copy) == 32);
+EGPU_AT(egpu_message_copy, bank_entries, 28);
+EGPU_AT(egpu_message_copy, bank_image_bytes, 32);
+EGPU_AT(egpu_message_copy, bank_constants, 40);
+EGPU_AT(egpu_message_copy, reserved, 44);
+static_assert(sizeof(egpu_message_copy) == 48);
+
+EGPU_AT(egpu_bank_constant, name, 0);
+EGPU_AT(egpu_bank_constant, bytes, 8);
+static_assert(sizeof(egpu_bank_constant) == 16);
 
 EGPU_AT(egpu_message_original, kernel_id, 0);
 EGPU_AT(egpu_message_original, reserved, 4);
@@ -63,4 +70,6 @@ EGPU_AT(egpu_message_copy_result, local_bytes, 16);
 EGPU_AT(egpu_message_copy_result, original_local_bytes, 20);
 EGPU_AT(egpu_message_copy_result, reason, 24);
 EGPU_AT(egpu_message_copy_result, copy_id, 28);
-static_assert(sizeof(egpu_message_copy_result) == 32);
+EGPU_AT(egpu_message_copy_result, bank_reason, 32);
+EGPU_AT(egpu_message_copy_result, bank_result, 36);
+static_assert(sizeof(egpu_message_copy_result) == 40);

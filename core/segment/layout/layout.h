@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define EGPU_SEGMENT_MAGIC 0x3147455355504745ull /* "EGPUSEG1" */
-#define EGPU_SEGMENT_LAYOUT 3u
+#define EGPU_SEGMENT_LAYOUT 4u
 #define EGPU_SEGMENT_MAX_MAPS 64u
 #define EGPU_SEGMENT_MAX_KERNELS 8192u
 #define EGPU_SEGMENT_MAX_COPIES 16384u
@@ -140,8 +140,8 @@ struct egpu_kernel_counters {
 
 /* One instrumented copy (index = copy id - 1): a kernel has a new one with each set of probes. */
 struct egpu_copy_counters {
-    uint64_t launches; /* A */
-    uint64_t reserved;
+    uint64_t launches;        /* A */
+    uint64_t launches_banked; /* A: of these, those that read constants from the copy's own bank */
 };
 
 /* One map of the session. */

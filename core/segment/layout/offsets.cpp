@@ -93,7 +93,7 @@ EGPU_AT(egpu_kernel_counters, launches_left_out, 56);
 static_assert(sizeof(egpu_kernel_counters) == 64);
 
 EGPU_AT(egpu_copy_counters, launches, 0);
-EGPU_AT(egpu_copy_counters, reserved, 8);
+EGPU_AT(egpu_copy_counters, launches_banked, 8);
 static_assert(sizeof(egpu_copy_counters) == 16);
 
 EGPU_AT(egpu_map_entry, name, 0);

@@ -52,6 +52,16 @@ def check_states(case, summary, errors=""):
                 check(re.search(allowed["reason"], reason), f"{short(kernel)}: the reason is {reason!r}, not /{allowed['reason']}/")
 
 
+def check_constants(case, summary, found):
+    """Whether any launch, or none, read constants from a bank of its copy's own, where the case says so."""
+    for kernel in summary["kernels"]:
+        banked = kernel["launches_constants_in_bank"]
+        if banked:
+            found.setdefault("says", []).append(f"{short(kernel)}: {banked} launches read constants from the copy's own bank")
+        if "constants_in_bank" in case and kernel["launches"]:
+            check((banked != 0) == case["constants_in_bank"], f"{banked} launches of {short(kernel)} read a bank of constants")
+
+
 def counted(summary, field="accesses"):
     """{(kernel, space, access): value} of the bandwidth probe; without zeroes."""
     names = {kernel["id"]: short(kernel) for kernel in summary["kernels"]}

@@ -129,6 +129,34 @@ TEST(Copy, TableSaysWhatEachWordHolds) {
     EXPECT_THAT(copy->ptx, ::testing::HasSubstr("egpu_table[2]"));
 }
 
+/// Addresses that go through `steps` registers, each written in front of the one that it comes from.
+ptx::Module backwards(int steps) {
+    std::string text =
+        ".version 7.8\n.target sm_90\n.address_size 64\n.const .u32 table[4];\n.const .u32 direct;\n"
+        ".visible .entry k()\n{\n.reg .b32 %r<3>; .reg .b64 %rd<100>;\nld.const.u32 %r1, [%rd0];\n"
+        "ld.const.u32 %r2, [direct];\n";
+    for (int step = 0; step < steps; ++step)
+        text += fmt::format("mov.u64 %rd{}, %rd{};\n", step, step + 1);
+    auto module = ptx::parse(text + fmt::format("mov.u64 %rd{}, table;\nret;\n}}\n", steps), "backwards");
+    EXPECT_TRUE(module);
+    return std::move(*module);
+}
+
+TEST(Copy, ConstantsThatAreTediousToFollowAreReadByAddress) {
+    for (const int steps : {5, 90}) {
+        const auto module = backwards(steps);
+        Session session;
+        session.attach("bandwidth");
+        auto request = session.request(module, "k");
+        request.constants_in_bank = true;
+        const auto copy = build_copy(request);
+        ASSERT_TRUE(copy) << to_text(copy.error());
+        ASSERT_EQ(copy->bank.size(), steps == 5 ? 2u : 1u);
+        EXPECT_EQ(copy->bank.back().symbol, "direct");
+        EXPECT_EQ(copy->ptx.find("ld.const.u32 %r1, [%rd0]") != std::string::npos, steps == 5);
+    }
+}
+
 TEST(Copy, NothingMatchedIsNoSites) {
     const auto module = small();
     Session session;

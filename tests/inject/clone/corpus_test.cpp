@@ -44,7 +44,7 @@ std::vector<std::string> architectures_for(const ptx::Module& module) {
 }
 
 struct Tally {
-    std::uint32_t copies = 0, refused = 0, unmatched = 0;
+    std::uint32_t copies = 0, with_bank = 0, refused = 0, unmatched = 0;
     std::map<std::string, std::uint32_t> reasons;
 };
 
@@ -106,6 +106,17 @@ void check_kernel(const std::string& ptxas, const std::string& file, const ptx::
         if (compiled)
             check_advice(ptxas, module, kernel, session.request(module, kernel), {architecture, {}, 300}, *compiled);
     }
+    auto request = session.request(module, kernel);
+    request.constants_in_bank = true;
+    const auto with_bank = build_copy(request);
+    ASSERT_TRUE(with_bank) << to_text(with_bank.error());
+    tally.with_bank += with_bank->bank.empty() ? 0 : 1;
+    for (const auto& architecture : architectures_for(module)) {
+        if (with_bank->bank.empty())
+            break;
+        const auto compiled = compile_ptx(ptxas, with_bank->ptx, kernel, {architecture, {}, 300});
+        EXPECT_TRUE(compiled) << file << " " << kernel << "\n" << to_text(compiled.error());
+    }
     const std::string stem = fmt::format("{}.{}", std::filesystem::path(file).stem().string(), kernel.substr(0, 60));
     keep(stem + ".ptx", copy->ptx);
     keep(stem + ".table", table_text(*copy, session));
@@ -125,7 +136,8 @@ TEST(Corpus, EveryKernelIsCompiledOrRefused) {
             if (function.is_entry && function.body != nullptr)
                 check_kernel(*ptxas, file, module, std::string(function.name), tally);
     }
-    std::cout << fmt::format("{} copies compiled, {} kernels refused\n", tally.copies, tally.refused);
+    std::cout << fmt::format("{} copies compiled, {} of them also with a bank, {} kernels refused\n", tally.copies,
+                             tally.with_bank, tally.refused);
     for (const auto& [code, count] : tally.reasons)
         std::cout << fmt::format("  {}: {}\n", code, count);
     EXPECT_GT(tally.copies, 0u);

@@ -79,6 +79,7 @@ class CopyRun {
 public:
     void attach(const std::string& name, const std::string& program = {}) { session_.attach(name, program); }
     void set_budget(std::uint32_t budget) { budget_ = budget; }
+    void keep_constants_in_bank() { constants_in_bank_ = true; }
 
     void run(const std::string& kernel, std::uint32_t workers = 1) {
         const std::string path = fmt::format("{}/ptx/inject/run/{}.ptx", EGPU_TEST_DATA, kernel);
@@ -87,27 +88,32 @@ public:
         const auto module = testing::read_module(path);
         auto request = session_.request(module, kernel);
         request.accumulator_budget = budget_;
+        request.constants_in_bank = constants_in_bank_;
         auto copy = build_copy(request);
         ASSERT_TRUE(copy) << to_text(copy.error());
         copy_ = std::move(*copy);
 
         auto original = device_.load(*text);
         ASSERT_TRUE(original);
+        update_constants(*original);
         device_.launch(*original, kernel);
         const auto expected = device_.contents();
         const auto expected_variables = variables(*original);
         // The same start for the copy: variables as they were initialised, arrays as they were filled.
         original = device_.load(*text);
+        update_constants(*original);
         device_.fill();
         auto instrumented = device_.load(copy_.ptx);
         ASSERT_TRUE(instrumented) << copy_.ptx;
         fill_table(*instrumented, *original);
+        refresh_bank(*instrumented, *original);
         device_.launch(*instrumented, kernel, workers);
         EXPECT_EQ(device_.contents() == expected, true) << "results differ";
         EXPECT_EQ(variables(*original) == expected_variables, true) << "variables differ";
     }
 
     const InstrumentedCopy& copy() const { return copy_; }
+    std::uint64_t address_of_table() const { return table_address_; }
     Session& session() { return session_; }
 
     /// The 64-bit word at `byte` of a map's value for a key, summed over shards; 0 where the key has no slot.
@@ -165,6 +171,28 @@ private:
         ASSERT_TRUE(device_.memory().copy_in(table->address, words.data(), words.size() * 8));
     }
 
+    /// As a host does: constants hold something else by the time of the launch than they were initialised with.
+    void update_constants(const simulated::Module& original) {
+        const auto* table = original.variable("table");
+        if (table == nullptr)
+            return;
+        const std::vector<float> values{5, 7, 11, 13};
+        ASSERT_TRUE(device_.memory().copy_in(table->address, values.data(), values.size() * sizeof(float)));
+        table_address_ = table->address;
+    }
+
+    void refresh_bank(const simulated::Module& instrumented, const simulated::Module& original) {
+        for (const auto& constant : copy_.bank) {
+            const auto *to = instrumented.variable(constant.symbol), *from = original.variable(constant.symbol);
+            ASSERT_TRUE(to != nullptr && from != nullptr) << constant.symbol;
+            ASSERT_EQ(to->bytes, constant.bytes);
+            ASSERT_EQ(from->bytes, constant.bytes);
+            std::vector<std::byte> bytes(constant.bytes);
+            ASSERT_TRUE(device_.memory().copy_out(bytes.data(), from->address, bytes.size()));
+            ASSERT_TRUE(device_.memory().copy_in(to->address, bytes.data(), bytes.size()));
+        }
+    }
+
     std::vector<std::vector<std::byte>> variables(const simulated::Module& module) {
         std::vector<std::vector<std::byte>> all;
         for (const auto& variable : module.variables()) {
@@ -179,6 +207,8 @@ private:
     InstrumentedCopy copy_;
     std::map<std::uint32_t, std::uint64_t> maps_;
     std::uint32_t budget_ = 4;
+    bool constants_in_bank_ = false;
+    std::uint64_t table_address_ = 0;
 };
 
 /// Key of bandwidth's map: kernel 7, space, access; words: requested bytes, accesses.
@@ -296,6 +326,25 @@ TEST_P(Budgets, Branches) {
 }
 INSTANTIATE_TEST_SUITE_P(Run, Budgets, ::testing::Values(0, 1, 4, 16),
                          [](const auto& information) { return fmt::format("Registers{}", information.param); });
+
+/// Constants by address and in the copy's own bank: the same results, and programs see the original's addresses.
+class Constants : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Constants, HoldWhatTheHostPutThere) {
+    CopyRun run;
+    run.attach("constant_addresses");
+    run.attach("bandwidth");
+    if (GetParam())
+        run.keep_constants_in_bank();
+    run.run("everything");
+    EXPECT_EQ(run.copy().bank.size(), GetParam() ? 1U : 0U);
+    EXPECT_EQ(run.word("constant_addresses/where_read", {0}, 0), 2 * kAll);
+    // Each thread reads element 1, and one of four in turn: bytes 4, and 0, 4, 8 or 12.
+    EXPECT_EQ(run.word("constant_addresses/where_read", {0}, 8),
+              2 * kAll * run.address_of_table() + 4 * kAll + kAll / 4 * (0 + 4 + 8 + 12));
+}
+INSTANTIATE_TEST_SUITE_P(Run, Constants, ::testing::Bool(),
+                         [](const auto& information) { return information.param ? "InTheBank" : "ByAddress"; });
 
 TEST(Run, ManyWorkersGiveTheSameCounts) {
     CopyRun run;

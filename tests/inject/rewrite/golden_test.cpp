@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before and after of every form of insertion: tests/data/ptx/inject/rewrite/NAME.ptx becomes NAME.expected. The first
-// lines of a file name the kernel and the programs ("object" or "object/program").
+// lines of a file name the kernel and the programs ("object" or "object/program"), and whether constants lie in the
+// copy's own bank ("bank").
 // EGPU_UPDATE_GOLDEN=1 writes the files anew.
 #include <gmock/gmock.h>
 
@@ -56,7 +57,9 @@ TEST_P(Golden, BeforeAndAfter) {
     for (std::string word; programs >> word;)
         session.attach(word.substr(0, word.find('/')),
                        word.find('/') == std::string::npos ? "" : word.substr(word.find('/') + 1));
-    const auto copy = build_copy(session.request(*module, header(*text, "kernel")));
+    auto request = session.request(*module, header(*text, "kernel"));
+    request.constants_in_bank = header(*text, "constants") == "bank";
+    const auto copy = build_copy(request);
     const std::string actual = copy ? outcome_text(*copy) + copy->ptx : to_text(copy.error());
     const std::string path = (kFolder / (GetParam() + ".expected")).string();
     if (std::getenv("EGPU_UPDATE_GOLDEN") != nullptr) {
