@@ -36,7 +36,6 @@ TEST_P(Ways, AllLaunchesRunTheCopyAndAllCountsArrive) {
     EXPECT_EQ(host.work().launches, 10u);
     EXPECT_EQ(host.work().launches_instrumented, 10u);
     EXPECT_EQ(host.work().copy_state, 1u);
-    EXPECT_GE(host.work().last_launch_ns, host.work().first_launch_ns);
     EXPECT_EQ(host.counted(), 10u);
     EXPECT_EQ(host.header().state, static_cast<std::uint32_t>(EGPU_SESSION_DRAINED));
     EXPECT_EQ(host.header().end_reason, static_cast<std::uint32_t>(EGPU_END_EXIT));

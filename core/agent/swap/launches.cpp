@@ -24,7 +24,7 @@ CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launc
     const Forwarded forwarded;
     const CUresult second = launch(asked);
     original_took_over(choice, result, second);
-    book({asked, choice.kernel, false, choice.recorded}, second);
+    book({.function = asked, .kernel = choice.kernel, .counted = true, .capture = choice.capture}, second);
     return second;
 }
 

@@ -100,6 +100,7 @@ enum egpu_copy_reason {
     EGPU_COPY_OTHER_DEVICE = 9,  /* a device of another architecture than the first */
     EGPU_COPY_SUPERSEDED = 10,   /* another command for the kernel came before it was loaded */
     EGPU_COPY_NO_KERNEL = 11,    /* the kernel's image is not loaded now */
+    EGPU_COPY_CAPTURE_UNKNOWN = 12, /* the driver did not say whether the launch was being captured */
 };
 
 #ifdef __cplusplus
