@@ -286,6 +286,17 @@ TEST(Session, ALostDeviceIsReportedOnce) {
     EXPECT_GT(host.work().launches, instrumented);
 }
 
+// An error after which the context goes on: what the maps held at the end is not there, so the session is not called
+// drained.
+TEST(Session, ALastCopyThatFailsIsNoLastCopy) {
+    FakeHost host({});
+    const Outcome outcome = run_application(host.name(), "plain", 10, {"MOCK_COPY_ERROR=2"});
+    host.stop();
+    EXPECT_TRUE(outcome.ok()) << outcome.output;
+    EXPECT_EQ(host.header().end_reason, static_cast<std::uint32_t>(EGPU_END_NONE));
+    EXPECT_EQ(host.header().agent_error, 0u);
+}
+
 TEST(Session, ASecondProcessIsTurnedAwayAndCounted) {
     FakeHost host({});
     segment::store_release(host.header().agent_pid, 1u);
