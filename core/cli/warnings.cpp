@@ -320,7 +320,7 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                                 format_count(view.unknown_launches))));
     if (view.unasked_launches != 0)
         warnings.push_back(warning(
-            "EGPU-A030", fmt::format("{} launches ran the original and are counted only where they were captured: the "
+            "EGPU-A031", fmt::format("{} launches ran the original and are counted only where they were captured: the "
                                      "driver did not say whether they were",
                                      format_count(view.unasked_launches))));
     if (view.partly_counted_graphs != 0)

@@ -21,6 +21,8 @@ bool watched() {
 void let_go(Place* place, const DrainPaused& drain, bool complete) {
     forget_recorded(place->context);
     instances_lose_context(place->context, index_of(*place));
+    if (!complete && is_equipped(*place))
+        maps_lost();
     if (context_ends(place, drain.is_paused()) && complete)
         mark_drained(EGPU_END_CONTEXT);
 }

@@ -37,6 +37,7 @@ constinit std::uint32_t synchronised = 0;
 constinit std::uint32_t final_wanted = 0;  // number of final drains asked for
 constinit std::uint32_t final_done = 0;    // the last of them that came through
 constinit int final_complete = 0;          // whether that one copied all maps
+constinit int lost = 0;                    // a context ended without its last copy
 constinit Place* final_place = nullptr;    // whose end is waited for; null: of all
 constinit Mutex asking_lock;               // one final drain is asked for at a time
 constinit Mutex device_lock;               // held while the drain is inside the driver
@@ -201,8 +202,14 @@ bool final_copies(Place* place) {
     return came && load_relaxed(view().header().agent_error) == 0;
 }
 
+void maps_lost() {
+    set(lost, 1);
+}
+
 void mark_drained(egpu_end_reason reason) {
     egpu_segment_header& header = view().header();
+    if (get(lost) != 0)
+        return;
     if (segment::load_acquire(header.state) >= EGPU_SESSION_DRAINED && !any_equipped() && reason != EGPU_END_CONTEXT)
         return;  // the end of the last context was it
     segment::store_relaxed(header.end_reason, static_cast<std::uint32_t>(reason));
