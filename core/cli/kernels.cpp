@@ -37,7 +37,7 @@ struct KernelsOptions {
 
 std::string how_or_why(const host::Kernel& kernel) {
     if (kernel.waiting)
-        return "its new copy waits for a quiet moment";
+        return kernel.copy != 0 ? "its new copy waits for a quiet moment" : "is to run its original from now on";
     if (kernel.state != KernelState::instrumented)
         return kernel.reason;
     std::string text = fmt::format("{}, {} site{}", kernel.source, kernel.sites, kernel.sites == 1 ? "" : "s");
@@ -48,6 +48,14 @@ std::string how_or_why(const host::Kernel& kernel) {
     for (const auto& note : kernel.notes)
         text += "; " + note;
     return text;
+}
+
+/// "; 4 nodes of CUDA graphs hold what ran before", or "".
+std::string graphs_text(const host::KernelCounts& counts) {
+    if (counts.nodes_behind == 0)
+        return {};
+    return fmt::format("; {} node{} of CUDA graphs hold{} what ran before", format_count(counts.nodes_behind),
+                       counts.nodes_behind == 1 ? "" : "s", counts.nodes_behind == 1 ? "s" : "");
 }
 
 /// "12 of 100" where a kernel with a copy ran it in some of its launches only.
@@ -111,6 +119,8 @@ void print_json(const host::Catalogue& catalogue, const std::vector<host::Kernel
              {"launches", launches_known ? ordered_json(counts[i].launches) : ordered_json(nullptr)},
              {"launches_instrumented", launches_known ? ordered_json(counts[i].instrumented) : ordered_json(nullptr)},
              {"launches_left_out", launches_known ? ordered_json(counts[i].left_out) : ordered_json(nullptr)},
+             {"launches_former", launches_known ? ordered_json(counts[i].former.all()) : ordered_json(nullptr)},
+             {"graph_nodes_behind", launches_known ? ordered_json(counts[i].nodes_behind) : ordered_json(nullptr)},
              {"registers", figures_json(kernel.registers)},
              {"spill_bytes", figures_json(kernel.spill_bytes)},
              {"local_bytes", figures_json(kernel.local_bytes)},
@@ -145,7 +155,10 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
         std::vector<std::string> cells = {kernel.name};
         if (launches_known)
             cells.push_back(launches_text(kernel, counts[i]));
-        cells.insert(cells.end(), {host::to_words(kernel.state), how_or_why(kernel), figures_text(kernel.registers)});
+        std::string how = how_or_why(kernel);
+        if (launches_known)
+            how += graphs_text(counts[i]);
+        cells.insert(cells.end(), {host::to_words(kernel.state), std::move(how), figures_text(kernel.registers)});
         if (columns.spills)
             cells.push_back(figures_text(kernel.spill_bytes));
         if (columns.three)

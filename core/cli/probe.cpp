@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/sessions.hpp"
 #include "cli/terminal.hpp"
@@ -33,6 +34,19 @@ std::uint32_t waiting_kernels(const host::SessionView& view, const host::Probe& 
     return waiting;
 }
 
+/// Nodes of CUDA graphs that hold a copy with the probe although it is not what their kernel is to run.
+std::uint32_t former_nodes(const host::SessionView& view, const host::Probe& probe) {
+    const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
+    std::uint32_t nodes = 0;
+    for (std::size_t i = 0; i < view.copies.size(); ++i) {
+        const auto& copy = view.catalogue.copies[i];
+        const auto* kernel = view.catalogue.kernel(copy.kernel_id);
+        const bool holds_it = std::find(copy.probes.begin(), copy.probes.end(), index) != copy.probes.end();
+        nodes += holds_it && kernel != nullptr && kernel->copy != i + 1 ? view.copies[i].graph_nodes : 0;
+    }
+    return nodes;
+}
+
 nlohmann::ordered_json time_or_null(std::int64_t unix_ms) {
     return unix_ms == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(unix_ms);
 }
@@ -47,8 +61,12 @@ std::string clock_time(std::int64_t unix_ms) {
 std::string remark(const host::SessionView& view, const host::Probe& probe) {
     if (!probe.reason.empty())
         return probe.reason;
-    if (probe.detached_unix_ms != 0)
-        return fmt::format("since {}; what it counted stays", clock_time(probe.detached_unix_ms));
+    if (probe.detached_unix_ms != 0) {
+        const auto nodes = former_nodes(view, probe);
+        return fmt::format("since {}; {}", clock_time(probe.detached_unix_ms),
+                           nodes == 0 ? std::string("what it counted stays")
+                                      : fmt::format("still counts in {} nodes of CUDA graphs", format_count(nodes)));
+    }
     if (const auto waiting = waiting_kernels(view, probe); waiting != 0)
         return fmt::format("{} of its kernels wait for a quiet moment", waiting);
     return probe.attached_unix_ms != 0 ? "since " + clock_time(probe.attached_unix_ms) : std::string();
@@ -64,6 +82,7 @@ std::string json_text(const host::SessionView& view) {
                         {"sites", probe.sites},
                         {"kernels", probe.kernels},
                         {"waiting", waiting_kernels(view, probe)},
+                        {"graph_nodes_former", former_nodes(view, probe)},
                         {"attached_unix_ms", time_or_null(probe.attached_unix_ms)},
                         {"detached_unix_ms", time_or_null(probe.detached_unix_ms)},
                         {"reason", probe.reason.empty() ? nlohmann::ordered_json(nullptr)

@@ -49,8 +49,21 @@ std::string headline(const host::ProbeRequest& request, const host::ProbeAnswer&
                           plural(answer.kernels, "kernel"));
     if (answer.maps == "kept")
         text += "; its maps go on with what they hold";
+    else if (answer.maps == "fresh" && answer.graphs_hold_former)
+        text += "; its maps start anew: CUDA graphs may go on counting into those of the program before";
     else if (answer.maps == "fresh" && request.action == host::ProbeAction::replace)
         text += "; its maps have another shape and start anew";
+    return text;
+}
+
+/// What CUDA graphs still hold, or launched before they followed; "" where that is nothing.
+std::string graph_words(const host::KernelOutcome& outcome) {
+    std::string text;
+    if (outcome.graph_nodes != 0)
+        text = fmt::format("; {} of CUDA graphs still {} what ran before", plural(outcome.graph_nodes, "node"),
+                           outcome.graph_nodes == 1 ? "holds" : "hold");
+    if (outcome.graph_launches != 0)
+        text += fmt::format("; {} launches by graphs went on with it since", format_count(outcome.graph_launches));
     return text;
 }
 
@@ -69,11 +82,12 @@ void print_answer(const host::ProbeRequest& request, const host::ProbeAnswer& an
     TextTable table;
     table.column("", Align::left);
     table.column("", Align::left);
-    bool waits = false;
+    bool waits = false, behind = false;
     for (const auto& outcome : answer.outcomes) {
         waits = waits || outcome.state == "waiting";
+        behind = behind || outcome.graph_nodes != 0;
         if (table.rows() < kMostRows)
-            table.row({"  " + outcome.kernel, words(outcome)});
+            table.row({"  " + outcome.kernel, words(outcome) + graph_words(outcome)});
     }
     const auto lines = table.lines();
     for (std::size_t i = 1; i < lines.size(); ++i)  // without the row of headers
@@ -85,6 +99,11 @@ void print_answer(const host::ProbeRequest& request, const host::ProbeAnswer& an
             "A copy is loaded when the application's context is idle (after cuCtxSynchronize, in a module load): "
             "until\n"
             "then what ran before goes on. egpu kernels says when it is there.\n");
+    if (behind)
+        fmt::print(
+            "A CUDA graph follows before a launch at which its last one is over, unless the application changed its\n"
+            "nodes; until then its launches count under the probes that it holds. egpu kernels says how many are "
+            "left.\n");
 }
 
 int change_probes(const ChangeOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/names.hpp"
 #include "base/units.hpp"
@@ -114,12 +115,32 @@ std::size_t never_ran(const SessionView& view, const host::Probe& probe) {
     return at;
 }
 
+/// True where its kernels were launched by graphs that did not take their copies with this probe over.
+bool kept_out_by_graphs(const SessionView& view, const host::Probe& probe) {
+    const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
+    for (const auto& copy : view.catalogue.copies) {
+        const bool holds_it = std::find(copy.probes.begin(), copy.probes.end(), index) != copy.probes.end();
+        if (!holds_it || view.catalogue.kernel(copy.kernel_id) == nullptr)
+            continue;
+        const auto& counts = view.counts[copy.kernel_id - 1];
+        if (counts.former.all() != 0 || counts.captured != 0)
+            return true;
+    }
+    return false;
+}
+
 Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
     const std::string name = probe.probe + "/" + probe.program;
     if (waits(view, probe))
         return warning("EGPU-A027",
                        fmt::format("probe {} ran nowhere: its copies waited for a quiet moment until the end", name),
                        "they are loaded when the context is idle: after cuCtxSynchronize, or in a module load");
+    if (view.catalogue.changes != 0 && kept_out_by_graphs(view, probe))
+        return warning("EGPU-A029",
+                       fmt::format("probe {} ran nowhere: the CUDA graphs that launched its kernels went on with what "
+                                   "they held before",
+                                   name),
+                       "a graph follows before a launch at which its last one is over");
     if (view.launches() == 0 && view.unknown_launches != 0 && view.unanswered_images != 0)
         return warning("EGPU-A008",
                        fmt::format("probe {} ran nowhere: the instrumented copies were not ready in time", name),
@@ -138,7 +159,11 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'", name, pattern),
                        (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view));
     }
-    if (const std::size_t at = never_ran(view, probe); at < view.catalogue.kernels.size())
+    const std::size_t at = never_ran(view, probe);
+    if (at < view.catalogue.kernels.size() && probe.attached_unix_ms != 0 && view.counts[at].copy_reason == 0)
+        return warning("EGPU-A027", fmt::format("probe {} ran nowhere: {} was not launched after its copy was there",
+                                                name, view.catalogue.kernels[at].name));
+    if (at < view.catalogue.kernels.size())
         return warning("EGPU-A028", fmt::format("probe {} ran nowhere: every launch of {} ran the original ({})", name,
                                                 view.catalogue.kernels[at].name, missed_reason(view.counts[at])));
     const std::string own = section_pattern(probe.section);
@@ -178,6 +203,47 @@ void add_partly_covered(const SessionView& view, std::vector<Diagnostic>& warnin
                                 "added or removed while it ran",
                                 probe.probe, kernel.name, format_count(part.covered), format_count(part.launches))));
         }
+}
+
+std::string why_former(const host::FormerLaunches& former) {
+    std::string text;
+    const auto add = [&](std::uint64_t launches, const char* why) {
+        if (launches != 0)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(launches), why);
+    };
+    add(former.busy, "while the graph was busy");
+    add(former.no_source, "as the graph it was made from is gone");
+    add(former.changed, "as the application had changed its nodes");
+    add(former.refused, "as the driver refused the change");
+    return text;
+}
+
+/// The probes whose copies graphs went on with: "bandwidth, stores~1".
+std::string former_probes(const SessionView& view, std::uint32_t kernel_id) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < view.copies.size(); ++i) {
+        if (view.catalogue.copies[i].kernel_id != kernel_id || view.copies[i].former.all() == 0)
+            continue;
+        for (const std::uint32_t index : view.catalogue.copies[i].probes)
+            if (index < view.catalogue.probes.size() &&
+                std::find(names.begin(), names.end(), view.catalogue.probes[index].probe) == names.end())
+                names.push_back(view.catalogue.probes[index].probe);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Launches of copies that were to run no more: by graphs that did not follow a change of the probes.
+void add_former_launches(const SessionView& view, std::vector<Diagnostic>& warnings) {
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
+        const auto& former = view.counts[i].former;
+        if (former.all() != 0)
+            warnings.push_back(warning(
+                "EGPU-A029",
+                fmt::format("{} launches of {} went on after the probes changed, in CUDA graphs that still held the "
+                            "copy before ({}): they count under what it holds: {}",
+                            format_count(former.all()), view.catalogue.kernels[i].name, why_former(former),
+                            former_probes(view, static_cast<std::uint32_t>(i) + 1))));
+    }
 }
 
 /// Launches of instrumented kernels that ran the original, by kernel.
@@ -239,6 +305,7 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                         : std::string("no totals: the application ended before the maps were copied once")));
     add_partly_covered(view, warnings);
     add_missed_launches(view, warnings);
+    add_former_launches(view, warnings);
     if (view.unanswered_images != 0)
         warnings.push_back(
             warning("EGPU-A009",
@@ -251,6 +318,11 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
             warning("EGPU-A023",
                     fmt::format("{} launches were of kernels whose image the driver did not load, or egpu has not seen",
                                 format_count(view.unknown_launches))));
+    if (view.unasked_launches != 0)
+        warnings.push_back(warning(
+            "EGPU-A031", fmt::format("{} launches ran the original and are counted only where they were captured: the "
+                                     "driver did not say whether they were",
+                                     format_count(view.unasked_launches))));
     if (view.partly_counted_graphs != 0)
         warnings.push_back(
             warning("EGPU-A026",

@@ -1,147 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs as applications use them, on the driver API. "application_graphs WAY" prints what the mock driver ran and
 // "ok", or what it found wrong: above all a handle that is not the application's.
-#include <dlfcn.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
-#include <string>
 
-#include "gpu/device/driver.h"
+#include "application_graphs.hpp"
+
+using namespace application;
 
 namespace {
-
-const char kText[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n// mock-registers 36\n"
-    ".visible .entry work() { ret; }\n.visible .entry other() { ret; }\n";
-
-void* library = nullptr;
-decltype(&cuGetProcAddress_v2) resolve = nullptr;
-int (*is_copy)(CUfunction) = nullptr;
-
-[[noreturn]] void fail(const char* what) {
-    std::printf("failed: %s\n", what);
-    std::fflush(stdout);
-    std::_Exit(3);
-}
-
-void* address(const char* name, int version) {
-    void* found = nullptr;
-    if (resolve(name, &found, version, 0, nullptr) != CUDA_SUCCESS || found == nullptr)
-        fail(name);
-    return found;
-}
-
-#define CALL(name, version) (reinterpret_cast<decltype(&::name)>(address(#name, version)))
-#define CALL_AS(name, export, version) (reinterpret_cast<decltype(&::export)>(address(#name, version)))
-
-void check(CUresult result, const char* what) {
-    if (result != CUDA_SUCCESS)
-        fail(what);
-}
-
-void expect(bool holds, const char* what) {
-    if (!holds)
-        fail(what);
-}
-
-// The application's kernels, once of a module and once of a library.
-struct Kernels {
-    CUfunction work = nullptr, other = nullptr;
-    CUkernel work_kernel = nullptr;
-    CUfunction work_function = nullptr;  // of work_kernel
-} mine;
-
-void load(bool as_library) {
-    CUmodule module = nullptr;
-    CUlibrary loaded = nullptr;
-    if (as_library) {
-        check(CALL(cuLibraryLoadData, 12000)(&loaded, kText, nullptr, nullptr, 0, nullptr, nullptr, 0), "library");
-        check(CALL(cuLibraryGetKernel, 12000)(&mine.work_kernel, loaded, "work"), "kernel");
-        check(CALL(cuKernelGetFunction, 12000)(&mine.work_function, mine.work_kernel), "function of kernel");
-        return;
-    }
-    check(CALL(cuModuleLoadData, 2000)(&module, kText), "load");
-    check(CALL(cuModuleGetFunction, 2000)(&mine.work, module, "work"), "work");
-    check(CALL(cuModuleGetFunction, 2000)(&mine.other, module, "other"), "other");
-}
-
-CUstream stream() {
-    static CUstream made = nullptr;
-    if (made == nullptr)
-        check(CALL(cuStreamCreate, 2000)(&made, 0), "stream");
-    return made;
-}
-
-void launch(CUfunction function) {
-    check(CALL(cuLaunchKernel, 7000)(function, 1, 1, 1, 128, 1, 1, 0, stream(), nullptr, nullptr), "launch");
-}
-
-template <typename Launches>
-CUgraph capture(const Launches& launches) {
-    CUgraph graph = nullptr;
-    check(CALL_AS(cuStreamBeginCapture, cuStreamBeginCapture_v2, 11000)(stream(), CU_STREAM_CAPTURE_MODE_GLOBAL),
-          "capture");
-    launches();
-    check(CALL(cuStreamEndCapture, 11000)(stream(), &graph), "end capture");
-    return graph;
-}
-
-CUgraphExec instantiate(CUgraph graph, int version = 12000) {
-    CUgraphExec instance = nullptr;
-    if (version >= 12000)
-        check(CALL_AS(cuGraphInstantiate, cuGraphInstantiateWithFlags, 12000)(&instance, graph, 0), "instantiate");
-    else
-        check(CALL(cuGraphInstantiate, 11000)(&instance, graph, nullptr, nullptr, 0), "instantiate of 11.0");
-    return instance;
-}
-
-void run(CUgraphExec instance, int times = 1) {
-    for (int i = 0; i < times; ++i)
-        check(CALL(cuGraphLaunch, 10000)(instance, stream()), "graph launch");
-}
-
-CUgraphNode node_of(CUgraph graph, std::size_t index) {
-    CUgraphNode nodes[16] = {};
-    std::size_t count = 16;
-    check(CALL(cuGraphGetNodes, 10000)(graph, nodes, &count), "nodes");
-    expect(index < count, "as many nodes as were made");
-    return nodes[index];
-}
-
-// Whatever is asked, in whatever version, answers with the application's handles.
-void expect_original(CUgraphNode node, CUfunction function, CUkernel kernel) {
-    CUDA_KERNEL_NODE_PARAMS_v1 first{};
-    CUDA_KERNEL_NODE_PARAMS second{};
-    check(CALL(cuGraphKernelNodeGetParams, 10000)(node, &first), "params");
-    check(CALL_AS(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2, 12000)(node, &second), "params v2");
-    expect(first.func == function, "the first getter gives the original");
-    expect(second.func == function && second.kern == kernel, "the second getter gives the original's handles");
-}
-
-CUDA_KERNEL_NODE_PARAMS params_of(CUfunction function, CUkernel kernel = nullptr) {
-    CUDA_KERNEL_NODE_PARAMS params{};
-    params.func = function;
-    params.kern = kernel;
-    params.gridDimX = params.gridDimY = params.gridDimZ = params.blockDimY = params.blockDimZ = 1;
-    params.blockDimX = 128;
-    return params;
-}
-
-CUgraph empty_graph() {
-    CUgraph graph = nullptr;
-    check(CALL(cuGraphCreate, 10000)(&graph, 0), "create");
-    return graph;
-}
-
-CUgraphNode add(CUgraph graph, CUfunction function, CUkernel kernel = nullptr) {
-    CUgraphNode node = nullptr;
-    const CUDA_KERNEL_NODE_PARAMS params = params_of(function, kernel);
-    check(CALL_AS(cuGraphAddKernelNode, cuGraphAddKernelNode_v2, 12000)(&node, graph, nullptr, 0, &params), "add");
-    return node;
-}
 
 // ---- the ways -------------------------------------------------------------------------------------------------------
 
@@ -340,54 +207,6 @@ void launched_by_device() {
     run(instance);
 }
 
-// The test switches copies off and on at each pause.
-void pause() {
-    std::puts("paused");
-    std::fflush(stdout);
-    (void)std::getchar();
-}
-
-CUgraph two_of_work() {
-    const CUgraph graph = empty_graph();
-    add(graph, mine.work);
-    add(graph, mine.work);
-    return graph;
-}
-
-void switched() {
-    const CUgraph graph = two_of_work();
-    const CUgraphExec instance = instantiate(graph);
-    run(instance);
-    pause();
-    run(instance, 2);
-    expect_original(node_of(graph, 0), mine.work, nullptr);
-    pause();
-    run(instance, 3);
-}
-
-// The graph that could name the nodes is gone.
-void switched_without_graph() {
-    const CUgraph graph = two_of_work();
-    const CUgraphExec instance = instantiate(graph);
-    check(CALL(cuGraphDestroy, 10000)(graph), "destroy graph");
-    run(instance);
-    pause();
-    run(instance, 2);
-}
-
-// One node has other parameters in the instance than in the graph: only the other one may be set.
-void switched_after_a_change() {
-    const CUgraph graph = two_of_work();
-    const CUgraphExec instance = instantiate(graph);
-    const CUDA_KERNEL_NODE_PARAMS work = params_of(mine.work);
-    check(CALL_AS(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, 12000)(instance, node_of(graph, 0),
-                                                                                            &work),
-          "set");
-    run(instance);
-    pause();
-    run(instance, 2);
-}
-
 // Handles come again: what was known of the one before must not be taken for the next.
 void many_instances() {
     const CUgraph graphs[] = {empty_graph(), empty_graph()};
@@ -398,6 +217,7 @@ void many_instances() {
         run(instance);
         check(CALL(cuGraphExecDestroy, 10000)(instance), "destroy");
     }
+    std::printf("graphs %d\n", reinterpret_cast<int (*)()>(dlsym(library, "mock_graphs_alive"))());
 }
 
 void after_reset() {
@@ -438,7 +258,7 @@ void getters() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::map<std::string, void (*)()> ways = {
+    const std::map<std::string, Way> ways = {
         {"captured-module", captured_module},
         {"captured-library", captured_library},
         {"only-captured", only_captured},
@@ -453,27 +273,26 @@ int main(int argc, char** argv) {
         {"conditional-nodes", conditional_nodes},
         {"launched-by-device", launched_by_device},
         {"many-instances", many_instances},
-        {"switched", switched},
-        {"switched-without-graph", switched_without_graph},
-        {"switched-after-a-change", switched_after_a_change},
         {"after-reset", after_reset},
         {"getters", getters},
     };
     library = dlopen("libcuda.so.1", RTLD_LAZY);
     resolve = reinterpret_cast<decltype(resolve)>(dlsym(library, "cuGetProcAddress_v2"));
     is_copy = reinterpret_cast<decltype(is_copy)>(dlsym(library, "mock_is_copy"));
-    const auto way = ways.find(argc > 1 ? argv[1] : "");
-    if (resolve == nullptr || way == ways.end())
+    const std::string name = argc > 1 ? argv[1] : "";
+    const auto known = ways.find(name);
+    const Way way = known != ways.end() ? known->second : switched_way(name);
+    if (resolve == nullptr || way == nullptr)
         fail("usage");
     CUcontext context = nullptr;
     check(CALL(cuInit, 2000)(0), "cuInit");
     check(CALL(cuDevicePrimaryCtxRetain, 7000)(&context, 0), "retain");
     check(CALL(cuCtxSetCurrent, 4000)(context), "set current");
-    const bool of_library = way->first.find("library") != std::string::npos;
+    const bool of_library = name.find("library") != std::string::npos;
     load(of_library);
-    if (way->first == "getters")
+    if (name == "getters")
         load(true);
-    way->second();
+    way();
     check(CALL(cuCtxSynchronize, 2000)(), "synchronise");
     int originals = 0, copies = 0, not_relaxed = 0;
     const auto counts = reinterpret_cast<void (*)(int*, int*, int*)>(dlsym(library, "mock_counts"));

@@ -92,6 +92,15 @@ TEST(Contexts, AMapThatDoesNotAddUpGoesOnInTheNext) {
 
 // ---- modules that come and go -----------------------------------------------------------------------------------
 
+// A context whose maps could not be copied before it ended: whatever comes later, the totals are not whole.
+TEST(Contexts, WhatAnEndedContextHeldIsMissed) {
+    FakeHost host({});
+    const Outcome outcome = run_application(host.name(), "reset-and-go-on", 10, {"MOCK_COPY_ERROR=2"});
+    host.stop();
+    EXPECT_TRUE(outcome.ok()) << outcome.output;
+    EXPECT_EQ(host.header().end_reason, static_cast<std::uint32_t>(EGPU_END_NONE));
+}
+
 TEST(Reloads, AThousandTakeNoMemoryAndOneCopy) {
     FakeHost host({});
     const Outcome outcome = run_application(host.name(), "many-reloads", 1000);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "fake_host.hpp"
+#include "segment/access/shared.hpp"
 
 namespace egpu::test {
 namespace {
@@ -73,6 +74,42 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{EGPU_APPLICATION, "plain", 10, 1}, Case{EGPU_APPLICATION_GRAPHS, "captured-library", 8, 1},
                     Case{EGPU_APPLICATION, "constants-plain", 10, 1, "// mock-add\n// mock-bank\n"}),
     [](const auto& info) { return "way" + std::to_string(info.index); });
+
+// Copies are switched off while the source of a graph is gone: whichever call fails, launches count as what they ran.
+TEST(FollowingWithFaults, CountsWhatItRuns) {
+    const std::string report = testing::TempDir() + "egpu_following_" + std::to_string(getpid());
+    int call = 1, followed = 0;
+    for (; call < 1000; ++call) {
+        std::filesystem::remove(report);
+        FakeHost host({});
+        Application application(host.name(), "switched-without-graph", 0,
+                                {"LD_PRELOAD=" EGPU_AGENT_FAULTS ":" EGPU_MOCK_DRIVER,
+                                 "EGPU_FAULT_CALL=" + std::to_string(call), "EGPU_FAULT_REPORT=" + report},
+                                EGPU_APPLICATION_GRAPHS);
+        application.wait_for("paused\n");
+        segment::store_release(host.header().enabled, 0u);
+        application.send("\n");
+        const Outcome outcome = application.wait();
+        host.stop();
+        std::string line;
+        std::getline(std::ifstream(report), line);
+        if (line.empty())
+            break;
+        EXPECT_TRUE(outcome.ok()) << line << "\n" << outcome.output;
+        followed += outcome.output.find("originals 4 copies 2") != std::string::npos ? 1 : 0;
+        if (host.header().graph_launches_partly != 0)
+            continue;  // said to be unknown
+        const egpu_kernel_counters& work = host.work();
+        const std::uint64_t originals = work.launches - work.launches_instrumented + host.header().launches_unknown;
+        const std::string ran =
+            "originals " + std::to_string(originals) + " copies " + std::to_string(work.launches_instrumented);
+        EXPECT_NE(outcome.output.find(ran), std::string::npos) << line << "\n" << outcome.output << ran;
+    }
+    std::filesystem::remove(report);
+    EXPECT_GT(call, 20) << "calls failed";
+    EXPECT_LT(call, 1000) << "the calls come to an end";
+    EXPECT_GT(followed, 5) << "not every failure keeps it from following";
+}
 
 }  // namespace
 }  // namespace egpu::test

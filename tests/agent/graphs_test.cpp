@@ -85,7 +85,13 @@ struct Switch {
     const char* way;
     std::uint64_t work, copies;
     const char* environment = "MOCK=";
+    /// Of the copies, those that ran while originals were to run: by egpu_graph_reason.
+    std::uint64_t busy = 0, no_source = 0, changed = 0, refused = 0;
+    std::uint64_t partly = 0;
 };
+void PrintTo(const Switch& one, std::ostream* out) {
+    *out << one.way << " " << one.environment;
+}
 class Switches : public testing::TestWithParam<Switch> {};
 
 TEST_P(Switches, InstancesFollowWhereTheyCan) {
@@ -106,13 +112,62 @@ TEST_P(Switches, InstancesFollowWhereTheyCan) {
     EXPECT_EQ(host.work().launches, GetParam().work);
     EXPECT_EQ(host.work().launches_instrumented, GetParam().copies);
     EXPECT_EQ(host.counted(), GetParam().copies);
+    const egpu_copy_counters& copy = host.view().copies()[0];
+    EXPECT_EQ(copy.launches, GetParam().copies);
+    EXPECT_EQ(copy.launches_former[EGPU_GRAPH_BUSY], GetParam().busy);
+    EXPECT_EQ(copy.launches_former[EGPU_GRAPH_NO_SOURCE], GetParam().no_source);
+    EXPECT_EQ(copy.launches_former[EGPU_GRAPH_CHANGED], GetParam().changed);
+    EXPECT_EQ(copy.launches_former[EGPU_GRAPH_REFUSED], GetParam().refused);
+    EXPECT_EQ(host.header().graph_launches_partly, GetParam().partly);
+    const std::uint64_t nodes = GetParam().work / (GetParam().way == std::string("switched") ? 6 : 3);
+    EXPECT_EQ(copy.graph_nodes + host.work().graph_nodes, nodes) << "those of the instance, whatever they hold";
 }
 
-INSTANTIATE_TEST_SUITE_P(Agent, Switches,
-                         testing::Values(Switch{"switched", 12, 8}, Switch{"switched", 12, 12, "MOCK_BUSY=1"},
-                                         Switch{"switched-without-graph", 6, 6},
-                                         Switch{"switched-after-a-change", 6, 4}),
-                         [](const auto& info) { return "way" + std::to_string(info.index); });
+INSTANTIATE_TEST_SUITE_P(
+    Agent, Switches,
+    testing::Values(
+        Switch{"switched", 12, 8},
+        // The first launch after each change finds the stream busy; the next, what its event stands behind
+        // over.
+        Switch{.way = "switched", .work = 12, .copies = 8, .environment = "MOCK_BUSY=1", .busy = 2},
+        Switch{.way = "switched", .work = 12, .copies = 12, .environment = "MOCK_BUSY=2", .busy = 4},
+        Switch{"switched-without-graph", 6, 2},
+        Switch{
+            .way = "switched-without-graph", .work = 6, .copies = 6, .environment = "MOCK_NO_CLONE=1", .no_source = 4},
+        Switch{.way = "switched-without-graph",
+               .work = 6,
+               .copies = 6,
+               .environment = "MOCK_NO_UPDATE=1",
+               .refused = 4,
+               .partly = 2},
+        Switch{.way = "switched-after-a-change", .work = 6, .copies = 4, .changed = 2},
+        Switch{.way = "switched-after-a-change-of-the-graph", .work = 6, .copies = 2},
+        Switch{.way = "switched-off-nodes-without-graph", .work = 3, .copies = 3, .changed = 2}),
+    [](const auto& info) { return "way" + std::to_string(info.index); });
+
+// Each instance keeps a clone of its graph, and lets go of it.
+TEST(GraphSession, WhatInstancesKeepGoesWithThem) {
+    FakeHost host({});
+    const Outcome outcome = run_graphs(host.name(), "many-instances");
+    host.stop();
+    EXPECT_TRUE(outcome.ok()) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("graphs 2\n"));
+    EXPECT_EQ(host.view().copies()[0].graph_nodes, 0u);
+    EXPECT_EQ(host.work().graph_nodes, 0u);
+}
+
+// A launch of which the driver doesn't say whether it is captured runs its original, and counts once: with its graph.
+TEST(GraphSession, ACaptureThatCantBeAskedForIsCountedOnce) {
+    FakeHost host({});
+    const Outcome outcome = run_graphs(host.name(), "between-launches", {"MOCK_CAPTURE_ERROR=1"});
+    host.stop();
+    EXPECT_TRUE(outcome.ok()) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(counts(0, 5))) << "the graph gets its copy when it is launched";
+    EXPECT_EQ(host.work().launches, 5u);
+    EXPECT_EQ(host.work().launches_instrumented, 5u) << "where no capture is under way nobody is asked";
+    EXPECT_EQ(host.header().launches_unasked, 1u);
+    EXPECT_EQ(host.work().copy_reason, static_cast<std::uint32_t>(EGPU_COPY_CAPTURE_UNKNOWN));
+}
 
 TEST(GraphSession, ACaptureIsNoLaunch) {
     FakeHost host({});
@@ -120,7 +175,6 @@ TEST(GraphSession, ACaptureIsNoLaunch) {
     host.stop();
     EXPECT_TRUE(outcome.ok()) << outcome.output;
     EXPECT_EQ(host.work().launches, 0u);
-    EXPECT_EQ(host.work().first_launch_ns, 0u);
     EXPECT_EQ(host.header().graph_launches, 0u);
 }
 

@@ -2,7 +2,9 @@
 // Graphs of the mock driver: kernels, child graphs and conditional nodes. As driver 580 does, a node of a library's
 // kernel answers with both handles, whichever it was made with, and a module's function has no kernel.
 // The environment variable MOCK_REFUSE_COPIES=1 makes instantiation fail where a node holds a copy, MOCK_BUSY=1 streams
-// busy for ever.
+// busy for ever, MOCK_BUSY=2 also what events stand behind, MOCK_NO_CLONE=1 graphs that can't be cloned,
+// MOCK_NO_UPDATE=1 instances that take no update from a graph, MOCK_CAPTURE_ERROR=N the question whether a stream is
+// captured fail with N.
 #include "mock_graphs.hpp"
 
 #include <cstdlib>
@@ -15,6 +17,7 @@
 struct CUgraphNode_st {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
     CUfunction function = nullptr;
+    CUgraphNode origin = nullptr;  // in the graph of which this one is a clone
     std::unique_ptr<CUgraph_st> child;
 };
 struct CUgraph_st {
@@ -45,6 +48,7 @@ std::mutex noting;
 std::map<CUkernel, bool> kernels;
 std::map<CUfunction, CUkernel> kernel_of;
 std::map<CUstream, CUgraph> captures;
+int graphs_alive = 0;  // without children
 
 // A node holds a function; a library's kernel stands for its function in the current context.
 CUfunction function_of(CUfunction named, CUkernel kernel) {
@@ -59,6 +63,7 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
     auto copy = std::make_unique<CUgraph_st>();
     for (const auto& node : graph.nodes) {
         CUgraphNode made = copy->add(node->type, node->function);
+        made->origin = node.get();
         if (node->child)
             made->child = clone(*node->child);
     }
@@ -91,6 +96,10 @@ CUresult instantiate(CUgraphExec* instance, CUgraph graph) {
     return CUDA_SUCCESS;
 }
 
+bool is_set(const char* variable) {
+    return std::getenv(variable) != nullptr;
+}
+
 CUresult update(CUgraphExec instance, const std::vector<InstanceNode>& nodes, std::size_t begin) {
     for (std::size_t i = 0; i < nodes.size(); ++i)
         instance->nodes[begin + i].function = nodes[i].function;
@@ -121,6 +130,7 @@ extern "C" {
 
 CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
     captures[stream] = new CUgraph_st;
+    ++graphs_alive;
     return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -129,6 +139,8 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    if (const char* error = std::getenv("MOCK_CAPTURE_ERROR"); error != nullptr)
+        return static_cast<CUresult>(std::atoi(error));
     *status = captures.contains(stream) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }
@@ -138,14 +150,48 @@ CUresult cuStreamIsCapturing_ptsz(CUstream stream, CUstreamCaptureStatus* status
 
 CUresult cuGraphCreate(CUgraph* graph, unsigned int) {
     *graph = new CUgraph_st;
+    ++graphs_alive;
     return CUDA_SUCCESS;
 }
 CUresult cuGraphClone(CUgraph* copy, CUgraph graph) {
+    if (is_set("MOCK_NO_CLONE"))
+        return CUDA_ERROR_NOT_SUPPORTED;
     *copy = clone(*graph).release();
+    ++graphs_alive;
     return CUDA_SUCCESS;
 }
+CUresult cuGraphNodeFindInClone(CUgraphNode* found, CUgraphNode original, CUgraph graph) {
+    for (const auto& node : graph->nodes)
+        if (node->origin == original) {
+            *found = node.get();
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_INVALID_VALUE;
+}
 CUresult cuGraphDestroy(CUgraph graph) {
+    --graphs_alive;
     delete graph;
+    return CUDA_SUCCESS;
+}
+int mock_graphs_alive(void) {
+    return graphs_alive;
+}
+CUresult cuEventCreate(CUevent* event, unsigned int) {
+    *event = reinterpret_cast<CUevent>(new int);
+    return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent, CUstream) {
+    return CUDA_SUCCESS;
+}
+CUresult cuEventRecord_ptsz(CUevent, CUstream) {
+    return CUDA_SUCCESS;
+}
+CUresult cuEventQuery(CUevent) {
+    const char* busy = std::getenv("MOCK_BUSY");
+    return busy != nullptr && *busy == '2' ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+    delete reinterpret_cast<int*>(event);
     return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroyNode(CUgraphNode node) {
@@ -264,7 +310,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec instance, CUgraphNode no
 CUresult cuGraphExecUpdate_v2(CUgraphExec instance, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
     std::vector<InstanceNode> nodes;
     flatten(*graph, nullptr, &nodes);
-    const bool same = nodes.size() == instance->nodes.size();
+    const bool same = nodes.size() == instance->nodes.size() && !is_set("MOCK_NO_UPDATE");
     info->result = same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
     return same ? update(instance, nodes, 0) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -2,6 +2,7 @@
 // Contexts begin (copies that had none may come in) and end (a last drain before, nothing of them touched after).
 #include "agent/drain/drain.hpp"
 #include "agent/driver/driver.hpp"
+#include "agent/graphs/instances.hpp"
 #include "agent/graphs/recorded.hpp"
 #include "agent/hook/entry.hpp"
 #include "agent/kernels/observe.hpp"
@@ -19,6 +20,9 @@ bool watched() {
 // From here on the context is not ours. `complete`: its maps were copied a last time.
 void let_go(Place* place, const DrainPaused& drain, bool complete) {
     forget_recorded(place->context);
+    instances_lose_context(place->context, index_of(*place));
+    if (!complete && is_equipped(*place))
+        maps_lost();
     if (context_ends(place, drain.is_paused()) && complete)
         mark_drained(EGPU_END_CONTEXT);
 }

@@ -5,8 +5,10 @@
 #include "agent/graphs/instances.hpp"
 #include "agent/graphs/nodes.hpp"
 #include "agent/hook/entry.hpp"
+#include "agent/kernels/observe.hpp"
 #include "agent/session/session.hpp"
 #include "agent/swap/swap.hpp"
+#include "segment/access/shared.hpp"
 
 using namespace egpu::agent;
 
@@ -21,7 +23,21 @@ CUresult begin_capture(Real real, Arguments... arguments) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
     capture_begins();
-    return real(arguments...);
+    const CUresult result = real(arguments...);
+    if (result != CUDA_SUCCESS)
+        capture_ended();
+    return result;
+}
+
+template <typename Real>
+CUresult end_capture(Real real, CUstream stream, CUgraph* graph) {
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(stream, graph);
+    // After any other error it may go on.
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        capture_ended();
+    return result;
 }
 
 // Once more with originals where it may be a copy that the driver refused.
@@ -50,24 +66,20 @@ CUresult instantiate(CUgraphExec* instance, CUgraph graph, unsigned long long fl
     return result;
 }
 
+// The context is the node's, whichever is current.
 CUfunction copy_for_node(CUfunction original, const CUDA_KERNEL_NODE_PARAMS& params) {
+    const Driver& real = driver();
+    CUcontext popped = nullptr;
+    const bool pushed =
+        several_places() && params.ctx != nullptr && real.cuCtxPushCurrent_v2(params.ctx) == CUDA_SUCCESS;
     LaunchShape shape;
     shape.block.threads = params.blockDimX * params.blockDimY * params.blockDimZ;
     shape.block.shared_bytes = params.sharedMemBytes;
     shape.recorded = true;
     const Choice choice = choose(original, shape);
+    if (pushed)
+        real.cuCtxPopCurrent_v2(&popped);
     return choice.is_copy ? choice.function : nullptr;
-}
-
-// Probes came or went since the graph was instantiated. Its nodes follow where its last launch is known to be over:
-// that was on the same stream, and the stream has nothing to do.
-void follow(CUgraphExec instance, CUstream stream, StreamForm form) {
-    CUstream last = nullptr;
-    const OwnCalls own;
-    const auto query = form == StreamForm::legacy ? driver().cuStreamQuery : driver().cuStreamQuery_ptsz;
-    if (last_stream(instance, &last) && (last != stream || query == nullptr || query(stream) != CUDA_SUCCESS))
-        return;
-    instance_follows(instance, copy_for_node);
 }
 
 template <typename Real>
@@ -76,10 +88,17 @@ CUresult launch(Real real, StreamForm form, CUgraphExec instance, CUstream strea
         return CUDA_ERROR_NOT_SUPPORTED;
     if (!watched())
         return real(instance, stream);
-    const bool recorded = is_recorded(stream, form);
-    if (!recorded && instance_differs(instance))
-        follow(instance, stream, form);
-    if (!recorded)
+    const Capture capture = capture_of(stream, form);
+    const bool now = capture == Capture::none;
+    if (now)
+        load_if_over(stream, form);
+    // Probes came or went since the graph was instantiated.
+    bool left_behind = now && instance_differs(instance);
+    if (left_behind) {
+        const OwnCalls own;
+        left_behind = !instance_follows(instance, {stream, form, context_idle(stream)}, copy_for_node);
+    }
+    if (now)
         graph_queued(stream, form);
     CUresult result;
     {
@@ -87,8 +106,14 @@ CUresult launch(Real real, StreamForm form, CUgraphExec instance, CUstream strea
         result = real(instance, stream);
     }
     if (result == CUDA_SUCCESS) {
-        if (!recorded)
+        if (capture == Capture::unknown)
+            egpu::segment::add_relaxed(view().header().graph_launches_partly, std::uint64_t{1});
+        if (now)
             instance_launched(instance, stream);
+        if (left_behind) {
+            const OwnCalls own;
+            mark_end_of_launch(instance, {stream, form, false});
+        }
     } else if (is_sticky(result)) {
         report_lost_device(result);
         run_originals();
@@ -126,6 +151,14 @@ CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgraph hGraph, cons
                                           CUstreamCaptureMode mode) {
     return begin_capture(real_driver().cuStreamBeginCaptureToGraph_ptsz, hStream, hGraph, dependencies, dependencyData,
                          numDependencies, mode);
+}
+
+CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
+    return end_capture(real_driver().cuStreamEndCapture, hStream, phGraph);
+}
+
+CUresult cuStreamEndCapture_ptsz(CUstream hStream, CUgraph* phGraph) {
+    return end_capture(real_driver().cuStreamEndCapture_ptsz, hStream, phGraph);
 }
 
 CUresult cuGraphInstantiate(CUgraphExec* phGraphExec, CUgraph hGraph, CUgraphNode* phErrorNode, char* logBuffer,

@@ -138,8 +138,23 @@ CUresult set_in_instance(Real real, CUgraphExec instance, CUgraphNode node, Para
         return CUDA_ERROR_NOT_SUPPORTED;
     Held held;
     const CUresult result = swap_in(params, &held, [&](auto* swapped) { return real(instance, node, swapped); });
-    if (result == CUDA_SUCCESS && is_kernel && watched())
-        instance_node_set(instance, node, held.kernel, held.copy);
+    if (result == CUDA_SUCCESS && watched()) {
+        if (is_kernel)
+            instance_node_set(instance, node, held.kernel, held.copy);
+        else
+            instance_other_node_set(instance);
+    }
+    return result;
+}
+
+// Nodes that are no kernels: what the instance was made from is not what it is any more.
+template <typename Real, typename... Arguments>
+CUresult set_other(Real real, CUgraphExec instance, Arguments... arguments) {
+    if (real == nullptr)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    const CUresult result = real(instance, arguments...);
+    if (result == CUDA_SUCCESS && watched())
+        instance_other_node_set(instance);
     return result;
 }
 
@@ -222,5 +237,26 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode h
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams* nodeParams) {
     const bool is_kernel = nodeParams != nullptr && nodeParams->type == CU_GRAPH_NODE_TYPE_KERNEL;
-    return set_in_instance(real_driver().cuGraphExecNodeSetParams, hGraphExec, hNode, nodeParams, is_kernel);
+    const CUresult result =
+        set_in_instance(real_driver().cuGraphExecNodeSetParams, hGraphExec, hNode, nodeParams, is_kernel);
+    if (result == CUDA_SUCCESS && nodeParams != nullptr && nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH && watched()) {
+        const OwnCalls own;
+        instance_child_updated(hGraphExec, hNode, nodeParams->graph.graph);
+    }
+    return result;
+}
+
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D* copyParams,
+                                        CUcontext ctx) {
+    return set_other(real_driver().cuGraphExecMemcpyNodeSetParams, hGraphExec, hNode, copyParams, ctx);
+}
+
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx) {
+    return set_other(real_driver().cuGraphExecMemsetNodeSetParams, hGraphExec, hNode, memsetParams, ctx);
+}
+
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                      const CUDA_HOST_NODE_PARAMS* nodeParams) {
+    return set_other(real_driver().cuGraphExecHostNodeSetParams, hGraphExec, hNode, nodeParams);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "agent/driver/driver.hpp"
+#include "agent/kernels/inventory.hpp"
 #include "agent/maps/contents.hpp"
 #include "agent/maps/device_maps.hpp"
 #include "agent/session/session.hpp"
@@ -104,7 +105,7 @@ CUresult copy_map(std::uint32_t map, std::uint32_t places) {
 }
 
 void remember_launches() {
-    const auto kernels = view().kernels();
+    const auto kernels = view().kernels().first(highest_kernel_id());
     for (std::size_t i = 0; i < kernels.size(); ++i)
         launches_then[i] = segment::load_relaxed(kernels[i].launches_instrumented);
 }
@@ -132,7 +133,7 @@ CUresult copy_all_maps() {
 }
 
 void report_lost_device(CUresult error) {
-    const auto kernels = view().kernels();
+    const auto kernels = view().kernels().first(highest_kernel_id());
     unsigned int copies = 0;
     for (std::size_t i = 0; i < kernels.size(); ++i)
         copies += segment::load_relaxed(kernels[i].launches_instrumented) != launches_then[i] ? 1 : 0;

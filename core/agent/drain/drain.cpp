@@ -36,6 +36,8 @@ constinit int sleeping = 0;
 constinit std::uint32_t synchronised = 0;
 constinit std::uint32_t final_wanted = 0;  // number of final drains asked for
 constinit std::uint32_t final_done = 0;    // the last of them that came through
+constinit int final_complete = 0;          // whether that one copied all maps
+constinit int lost = 0;                    // a context ended without its last copy
 constinit Place* final_place = nullptr;    // whose end is waited for; null: of all
 constinit Mutex asking_lock;               // one final drain is asked for at a time
 constinit Mutex device_lock;               // held while the drain is inside the driver
@@ -119,13 +121,17 @@ void* drain_thread(void*) {
         look_after_host();
         take_commands();
         segment::store_relaxed(header.agent_heartbeat_ns, now);
-        if (mode() == Mode::observing && last_one)
-            after(drain_finally());
-        else if (mode() == Mode::observing && !load_in_progress()) {
+        bool complete = false;
+        if (mode() == Mode::observing && last_one) {
+            const CUresult result = drain_finally();
+            complete = result == CUDA_SUCCESS;
+            after(result);
+        } else if (mode() == Mode::observing && !load_in_progress()) {
             after(drain_once());
             take_in_late_answers();
         }
         if (last_one) {
+            set(final_complete, complete ? 1 : 0);
             set(final_done, wanted);
             futex_wake(final_done);
             continue;
@@ -191,13 +197,19 @@ bool final_copies(Place* place) {
         return false;
     set(final_place, place);
     const std::uint32_t mine = __atomic_add_fetch(&final_wanted, 1, __ATOMIC_ACQ_REL);
-    const bool came = wait_for_final(mine);
+    const bool came = wait_for_final(mine) && get(final_complete) != 0;
     asking_lock.unlock();
     return came && load_relaxed(view().header().agent_error) == 0;
 }
 
+void maps_lost() {
+    set(lost, 1);
+}
+
 void mark_drained(egpu_end_reason reason) {
     egpu_segment_header& header = view().header();
+    if (get(lost) != 0)
+        return;
     if (segment::load_acquire(header.state) >= EGPU_SESSION_DRAINED && !any_equipped() && reason != EGPU_END_CONTEXT)
         return;  // the end of the last context was it
     segment::store_relaxed(header.end_reason, static_cast<std::uint32_t>(reason));

@@ -19,7 +19,10 @@ void application_synchronised();
 /// True where it came through. Only in the process that claimed the session, only while it is observed.
 bool final_copies(Place* place);
 
-/// The session's state becomes DRAINED, with what ended it.
+/// A context goes in which copies ran, and its last copy of the maps was not made: the session is never called drained.
+void maps_lost();
+
+/// The session's state becomes DRAINED, with what ended it, unless maps were lost.
 void mark_drained(egpu_end_reason reason);
 
 /// Keeps the drain away from the driver while the application destroys or resets a context. Waits at most 200 ms for

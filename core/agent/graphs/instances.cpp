@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch reads under a count of readers; what is taken out of the table is freed once nobody reads.
 #include "agent/graphs/instances.hpp"
 
 #include <algorithm>
@@ -7,9 +6,9 @@
 #include <new>
 
 #include "agent/driver/driver.hpp"
-#include "agent/graphs/nodes.hpp"
+#include "agent/graphs/instance.hpp"
 #include "agent/graphs/recorded.hpp"
-#include "agent/session/lock.hpp"
+#include "agent/graphs/twin.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 
@@ -18,44 +17,6 @@ namespace egpu::agent {
 namespace {
 
 using segment::add_relaxed;
-using segment::store_relaxed;
-
-// How often one launch of an instance runs a kernel.
-struct Share {
-    Kernel* kernel;
-    std::uint32_t place;
-    std::uint32_t originals, copies;
-    CUfunction copy;   ///< that its nodes hold
-    CUfunction tried;  ///< atomic: what they were to hold when that was last tried
-    egpu_copy_counters* copy_counters;
-};
-// No function: nothing was tried yet.
-const CUfunction kNothingTried = reinterpret_cast<CUfunction>(1);
-
-// What is kept until nobody reads it any more.
-struct Block {
-    Block* next = nullptr;
-};
-
-struct Shares : Block {
-    std::uint64_t unknown = 0;  ///< kernels of no image that the agent saw
-    bool partly = false;        ///< some of what it runs can't be told
-    std::uint32_t count = 0;
-    Share* items() { return reinterpret_cast<Share*>(this + 1); }
-};
-
-struct Instance : Block {
-    CUgraphExec handle = nullptr;
-    Instance* in_bucket = nullptr;
-    Shares* shares = nullptr;
-    CUstream last_stream = nullptr;  ///< atomic, as the next
-    int launched = 0;
-    // The rest is of changes only, under the lock.
-    NodeList nodes;
-    std::uint32_t* by_node = nullptr;  ///< indices of nodes, sorted by handle
-    bool partly = false;
-    CUgraph graph = nullptr;  ///< null: gone
-};
 
 constexpr std::size_t kBuckets = 1024;
 
@@ -68,13 +29,6 @@ constinit int readers = 0;
 Instance*& bucket_of(CUgraphExec handle) {
     const auto key = reinterpret_cast<std::uintptr_t>(handle);
     return buckets[(key * 0x9e3779b97f4a7c15u >> 32) % kBuckets];
-}
-
-Instance* find(CUgraphExec handle) {
-    Instance* instance = __atomic_load_n(&bucket_of(handle), __ATOMIC_SEQ_CST);
-    while (instance != nullptr && instance->handle != handle)
-        instance = __atomic_load_n(&instance->in_bucket, __ATOMIC_SEQ_CST);
-    return instance;
 }
 
 void retire(Block** list, Block* block) {
@@ -101,12 +55,43 @@ void free_retired() {
     }
 }
 
+// Of what launches of an instance run: into, or (`sign` -1) out of, the segment's figures of what graphs hold.
+void book_holdings(Shares* shares, int sign) {
+    if (shares == nullptr)
+        return;
+    const auto times = [sign](std::uint32_t count) { return sign > 0 ? count : 0 - count; };
+    for (const Share& share : *shares) {
+        add_relaxed(share.kernel->counters->graph_nodes, times(share.originals));
+        if (share.copy_counters != nullptr)
+            add_relaxed(share.copy_counters->graph_nodes, times(share.copies));
+    }
+}
+
+void forget_twin(Instance* instance, egpu_graph_reason why) {
+    if (instance->twin == nullptr)
+        return;
+    const OwnCalls own;
+    free_twin(instance->twin);
+    instance->twin = nullptr;
+    instance->without_twin = why;
+}
+
+void forget_event(Instance* instance) {
+    const OwnCalls own;
+    if (instance->over != nullptr && driver().cuEventDestroy_v2 != nullptr)
+        driver().cuEventDestroy_v2(instance->over);
+    instance->over = nullptr;
+}
+
 void take_out(CUgraphExec handle) {
     for (Instance** link = &bucket_of(handle); *link != nullptr; link = &(*link)->in_bucket) {
         Instance* instance = *link;
         if (instance->handle != handle)
             continue;
         __atomic_store_n(link, instance->in_bucket, __ATOMIC_SEQ_CST);
+        forget_twin(instance, EGPU_GRAPH_NO_SOURCE);
+        forget_event(instance);
+        book_holdings(instance->shares, -1);
         retire(&retired_shares, instance->shares);
         retire(&retired_instances, instance);
         break;
@@ -125,7 +110,7 @@ void add_share(Shares* shares, const Node& node) {
         return one.kernel == node.kernel && one.place == node.place && same_copy;
     });
     if (share == end) {
-        *share = {node.kernel, node.place, 0, 0, nullptr, kNothingTried, nullptr};
+        *share = {node.kernel, node.place, 0, 0, nullptr, kNothingTried, nullptr, EGPU_GRAPH_BUSY};
         ++shares->count;
     }
     ++(node.copy != nullptr ? share->copies : share->originals);
@@ -134,25 +119,6 @@ void add_share(Shares* shares, const Node& node) {
     share->copy = node.copy;
     if (const Recorded* held = recorded(node.copy); held != nullptr)
         share->copy_counters = held->counters;
-}
-
-// From the nodes to what a launch adds.
-void publish(Instance* instance) {
-    const std::size_t bytes = sizeof(Shares) + instance->nodes.size() * sizeof(Share);
-    void* place = std::malloc(bytes);
-    Shares* shares = place != nullptr ? new (place) Shares : nullptr;
-    if (shares != nullptr) {
-        shares->partly = instance->partly || !instance->nodes.complete();
-        for (const Node* node = instance->nodes.begin(); node != instance->nodes.end(); ++node) {
-            if (node->kind == Node::Kind::unknown_body)
-                shares->partly = true;
-            else if (node->kind == Node::Kind::kernel && node->enabled)
-                add_share(shares, *node);
-        }
-    }
-    Shares* before = __atomic_exchange_n(&instance->shares, shares, __ATOMIC_SEQ_CST);
-    retire(&retired_shares, before);
-    free_retired();
 }
 
 void sort_by_node(Instance* instance) {
@@ -178,17 +144,11 @@ Node* find_node(Instance* instance, CUgraphNode handle) {
     return found != end && nodes[*found].node == handle ? &nodes[*found] : nullptr;
 }
 
-// Of a change that can't be followed, only that is known from now on.
-void lose_track(Instance* instance) {
-    instance->partly = true;
-    publish(instance);
-}
-
 // `change(instance, node)` says whether it changed anything.
 template <typename Change>
 void change_node(CUgraphExec handle, CUgraphNode node_handle, const Change& change) {
     const Lock lock(changing);
-    Instance* instance = find(handle);
+    Instance* instance = find_instance(handle);
     if (instance == nullptr)
         return;
     Node* node = find_node(instance, node_handle);
@@ -198,47 +158,6 @@ void change_node(CUgraphExec handle, CUgraphNode node_handle, const Change& chan
         publish(instance);
 }
 
-// What launches of a kernel run now; null: the original.
-CUfunction wanted(const Share& share) {
-    const bool on = mode() == Mode::observing && segment::load_relaxed(view().header().enabled) != 0;
-    const Copy* copy = on && share.place != kNoPlace ? current_copy(*share.kernel, share.place) : nullptr;
-    return copy != nullptr ? copy->functions.copy : nullptr;
-}
-
-bool differs(const Share& share) {
-    const CUfunction now = wanted(share);
-    const bool other = (share.originals != 0 && now != nullptr) || (share.copies != 0 && share.copy != now);
-    return other && __atomic_load_n(&share.tried, __ATOMIC_RELAXED) != now;
-}
-
-// One node of an instance that is not running.
-void follow(CUgraphExec handle, Node* node, ChooseForNode choose) {
-    const Driver& real = driver();
-    CUDA_KERNEL_NODE_PARAMS params{};
-    if (node->kind != Node::Kind::kernel || node->kernel == nullptr || node->changed ||
-        real.cuGraphKernelNodeGetParams_v2(node->node, &params) != CUDA_SUCCESS)
-        return;
-    // The graph's own node may hold the copy where the instance's holds the original.
-    const Recorded* held = recorded(node->copy != nullptr ? node->copy : params.func);
-    const CUfunction original = held != nullptr ? held->original : params.func;
-    const CUfunction copy = choose(original, params);
-    if (copy == node->copy)
-        return;
-    params.func = copy != nullptr ? copy : original;
-    params.kern = nullptr;
-    if (real.cuGraphExecKernelNodeSetParams_v2(handle, node->node, &params) == CUDA_SUCCESS)
-        node->copy = copy;
-    else
-        node->changed = true;
-}
-
-// Until launches are to run something else than now.
-void keep_as_it_is(Instance* instance) {
-    Shares* shares = instance->shares;
-    for (std::uint32_t i = 0; shares != nullptr && i < shares->count; ++i)
-        __atomic_store_n(&shares->items()[i].tried, wanted(shares->items()[i]), __ATOMIC_RELAXED);
-}
-
 template <typename Action>
 void for_each_instance(const Action& action) {
     for (Instance* first : buckets)
@@ -246,29 +165,59 @@ void for_each_instance(const Action& action) {
             action(instance);
 }
 
-// Of a node that the application set in the instance itself, the graph no longer tells the parameters.
+// Of nodes that the application set in the instance itself, the graph no longer tells the parameters, nor does the
+// twin.
 void all_changed(Instance* instance) {
+    forget_twin(instance, EGPU_GRAPH_CHANGED);
     for (Node& node : instance->nodes)
         node.changed = true;
 }
 
-void count(const Share& share, bool data_arrives, std::uint64_t now) {
-    egpu_kernel_counters* counters = share.kernel->counters;
-    if (add_relaxed(counters->launches, std::uint64_t{share.originals} + share.copies) == 0)
-        store_relaxed(counters->first_launch_ns, now);
-    store_relaxed(counters->last_launch_ns, now);
-    if (data_arrives && share.copies != 0) {
-        add_relaxed(counters->launches_instrumented, std::uint64_t{share.copies});
-        if (share.copy_counters != nullptr)
-            add_relaxed(share.copy_counters->launches, std::uint64_t{share.copies});
-    }
-    if (share.originals != 0) {
-        add_relaxed(counters->launches_captured, std::uint64_t{share.originals});
-        add_relaxed(view().header().launches_captured, std::uint64_t{share.originals});
-    }
+}  // namespace
+
+Mutex& instances_lock() {
+    return changing;
 }
 
-}  // namespace
+Reading::Reading() {
+    __atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
+}
+
+Reading::~Reading() {
+    __atomic_sub_fetch(&readers, 1, __ATOMIC_SEQ_CST);
+}
+
+Instance* find_instance(CUgraphExec handle) {
+    Instance* instance = __atomic_load_n(&bucket_of(handle), __ATOMIC_SEQ_CST);
+    while (instance != nullptr && instance->handle != handle)
+        instance = __atomic_load_n(&instance->in_bucket, __ATOMIC_SEQ_CST);
+    return instance;
+}
+
+void publish(Instance* instance) {
+    const std::size_t bytes = sizeof(Shares) + instance->nodes.size() * sizeof(Share);
+    void* place = std::malloc(bytes);
+    Shares* shares = place != nullptr ? new (place) Shares : nullptr;
+    if (shares != nullptr) {
+        shares->partly = instance->partly || !instance->nodes.complete();
+        for (const Node* node = instance->nodes.begin(); node != instance->nodes.end(); ++node) {
+            if (node->kind == Node::Kind::unknown_body)
+                shares->partly = true;
+            else if (node->kind == Node::Kind::kernel && node->enabled)
+                add_share(shares, *node);
+        }
+    }
+    book_holdings(shares, 1);
+    Shares* before = __atomic_exchange_n(&instance->shares, shares, __ATOMIC_SEQ_CST);
+    book_holdings(before, -1);
+    retire(&retired_shares, before);
+    free_retired();
+}
+
+void lose_track(Instance* instance) {
+    instance->partly = true;
+    publish(instance);
+}
 
 void instance_made(CUgraphExec handle, CUgraph graph, bool launched_by_device) {
     void* place = std::malloc(sizeof(Instance));
@@ -279,6 +228,8 @@ void instance_made(CUgraphExec handle, CUgraph graph, bool launched_by_device) {
     instance->partly = launched_by_device;
     instance->graph = graph;
     instance->nodes.read(graph);
+    if (!launched_by_device)
+        instance->twin = make_twin(graph, &instance->nodes);
     sort_by_node(instance);
     const Lock lock(changing);
     take_out(handle);
@@ -291,15 +242,19 @@ void instance_updated(CUgraphExec handle, CUgraph graph) {
     NodeList taken;
     taken.read(graph);
     const Lock lock(changing);
-    Instance* instance = find(handle);
+    Instance* instance = find_instance(handle);
     if (instance == nullptr)
         return;
     all_changed(instance);
     // cuGraphExecUpdate asks for nodes made in the same order, so they are paired by it.
-    if (instance->nodes.take_functions(0, instance->nodes.size(), taken))
+    if (instance->nodes.take_functions(0, instance->nodes.size(), taken)) {
+        // Updated from its own graph, it has that graph's parameters again.
+        for (std::uint32_t i = 0; i < taken.size(); ++i)
+            instance->nodes.begin()[i].changed = instance->nodes.begin()[i].node != taken.begin()[i].node;
         publish(instance);
-    else
+    } else {
         lose_track(instance);
+    }
 }
 
 void instance_child_updated(CUgraphExec handle, CUgraphNode node_handle, CUgraph graph) {
@@ -315,7 +270,8 @@ void instance_child_updated(CUgraphExec handle, CUgraphNode node_handle, CUgraph
 }
 
 void instance_node_set(CUgraphExec handle, CUgraphNode node_handle, Kernel* kernel, CUfunction copy) {
-    change_node(handle, node_handle, [&](Instance*, Node* node) {
+    change_node(handle, node_handle, [&](Instance* instance, Node* node) {
+        forget_twin(instance, EGPU_GRAPH_CHANGED);
         const bool changed = node->kernel != kernel || node->copy != copy;
         node->kernel = kernel;
         node->copy = copy;
@@ -324,10 +280,20 @@ void instance_node_set(CUgraphExec handle, CUgraphNode node_handle, Kernel* kern
     });
 }
 
+void instance_other_node_set(CUgraphExec handle) {
+    const Lock lock(changing);
+    if (Instance* instance = find_instance(handle); instance != nullptr)
+        forget_twin(instance, EGPU_GRAPH_CHANGED);
+}
+
 void instance_node_enabled(CUgraphExec handle, CUgraphNode node_handle, bool enabled) {
     const Lock lock(changing);
-    Instance* instance = find(handle);
-    Node* node = instance != nullptr ? find_node(instance, node_handle) : nullptr;
+    Instance* instance = find_instance(handle);
+    if (instance == nullptr)
+        return;
+    // Whether an update from a graph leaves switches as they are, the driver's documentation doesn't say.
+    forget_twin(instance, EGPU_GRAPH_CHANGED);
+    Node* node = find_node(instance, node_handle);
     if (node == nullptr || node->enabled == enabled)
         return;  // copies and fills can be switched as well, and are no kernels
     node->enabled = enabled;
@@ -355,67 +321,15 @@ void graph_gone(CUgraph graph) {
     });
 }
 
-bool instance_differs(CUgraphExec handle) {
-    __atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
-    const Instance* instance = find(handle);
-    Shares* shares = instance != nullptr ? __atomic_load_n(&instance->shares, __ATOMIC_SEQ_CST) : nullptr;
-    const bool any = shares != nullptr && std::any_of(shares->items(), shares->items() + shares->count, differs);
-    __atomic_sub_fetch(&readers, 1, __ATOMIC_SEQ_CST);
-    return any;
-}
-
-void instance_follows(CUgraphExec handle, ChooseForNode choose) {
-    const Driver& real = driver();
+void instances_lose_context(CUcontext context, unsigned int place) {
     const Lock lock(changing);
-    Instance* instance = find(handle);
-    if (instance == nullptr || instance->shares == nullptr)
-        return;
-    if (instance->graph != nullptr && real.cuGraphKernelNodeGetParams_v2 != nullptr &&
-        real.cuGraphExecKernelNodeSetParams_v2 != nullptr) {
-        for (Node& node : instance->nodes)
-            follow(handle, &node, choose);
-        publish(instance);
-    }
-    keep_as_it_is(instance);
-}
-
-void instance_keeps_originals(CUgraphExec handle) {
-    const Lock lock(changing);
-    if (Instance* instance = find(handle); instance != nullptr)
-        keep_as_it_is(instance);
-}
-
-bool last_stream(CUgraphExec handle, CUstream* stream) {
-    __atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
-    const Instance* instance = find(handle);
-    const bool launched = instance != nullptr && __atomic_load_n(&instance->launched, __ATOMIC_ACQUIRE) != 0;
-    if (launched)
-        *stream = __atomic_load_n(&instance->last_stream, __ATOMIC_RELAXED);
-    __atomic_sub_fetch(&readers, 1, __ATOMIC_SEQ_CST);
-    return launched;
-}
-
-void instance_launched(CUgraphExec handle, CUstream stream) {
-    add_relaxed(view().header().graph_launches, std::uint64_t{1});
-    const std::uint64_t now = segment::monotonic_ns();
-    // After the last copy of the maps, what copies count arrives nowhere.
-    const bool data_arrives = mode() == Mode::observing;
-    __atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
-    Instance* instance = find(handle);
-    Shares* shares = instance != nullptr ? __atomic_load_n(&instance->shares, __ATOMIC_SEQ_CST) : nullptr;
-    if (instance != nullptr) {
-        __atomic_store_n(&instance->last_stream, stream, __ATOMIC_RELAXED);
-        __atomic_store_n(&instance->launched, 1, __ATOMIC_RELEASE);
-    }
-    if (shares == nullptr || shares->partly)
-        add_relaxed(view().header().graph_launches_partly, std::uint64_t{1});
-    if (shares != nullptr) {
-        if (shares->unknown != 0)
-            add_relaxed(view().header().launches_unknown, shares->unknown);
-        for (std::uint32_t i = 0; i < shares->count; ++i)
-            count(shares->items()[i], data_arrives, now);
-    }
-    __atomic_sub_fetch(&readers, 1, __ATOMIC_SEQ_CST);
+    for_each_instance([context, place](Instance* instance) {
+        if (instance->over_context == context)
+            instance->over = nullptr;
+        for (const Node& node : instance->nodes)
+            if (node.place == place)
+                instance->twin = nullptr;  // left to the driver, as the context's own handles are
+    });
 }
 
 }  // namespace egpu::agent

@@ -15,6 +15,20 @@ namespace {
 
 constexpr int kDeepest = 32;  // child graphs in child graphs
 
+bool is_plain(CUgraphNodeType type) {
+    switch (type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL:
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+        case CU_GRAPH_NODE_TYPE_MEMSET:
+        case CU_GRAPH_NODE_TYPE_HOST:
+        case CU_GRAPH_NODE_TYPE_GRAPH:
+        case CU_GRAPH_NODE_TYPE_EMPTY:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 bool read_kernel_node(CUgraphNode node, Node* found) {
@@ -80,6 +94,7 @@ void NodeList::swap(NodeList& other) {
     std::swap(count_, other.count_);
     std::swap(room_, other.room_);
     std::swap(complete_, other.complete_);
+    std::swap(plain_, other.plain_);
 }
 
 Node* NodeList::append(const Node& node) {
@@ -104,7 +119,10 @@ void NodeList::read_node(CUgraphNode node, int depth) {
     made.node = node;
     if (real.cuGraphNodeGetType(node, &type) != CUDA_SUCCESS) {
         complete_ = false;
-    } else if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
+        return;
+    }
+    plain_ = plain_ && is_plain(type);
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
         if (!read_kernel_node(node, &made))
             complete_ = false;
         append(made);

@@ -13,8 +13,10 @@ namespace egpu::agent {
 struct Node {
     enum class Kind : std::uint8_t { kernel, child, unknown_body };
     CUgraphNode node = nullptr;
+    CUgraphNode twin = nullptr;      ///< the same node in the instance's twin (twin.hpp)
     Kernel* kernel = nullptr;        ///< null: of no image that the agent saw
     CUfunction copy = nullptr;       ///< null: it holds the original
+    CUfunction next_copy = nullptr;  ///< while an update is under way
     std::uint32_t place = kNoPlace;  ///< of its context
     std::uint32_t end = 0;           ///< of a child graph: index behind its last node
     Kind kind = Kind::kernel;
@@ -39,6 +41,8 @@ public:
     std::uint32_t size() const { return count_; }
     /// False where memory was short, the driver refused an answer or child graphs lie too deep.
     bool complete() const { return complete_; }
+    /// Only kernels, copies, fills, host functions, empty nodes and child graphs of such.
+    bool plain() const { return plain_; }
     void swap(NodeList& other);
     /// Takes functions and kernels over from `other` for the nodes from `begin` to `end`; false where it doesn't have
     /// nodes of the same kinds in the same order.
@@ -52,6 +56,7 @@ private:
     Node* nodes_ = nullptr;
     std::uint32_t count_ = 0, room_ = 0;
     bool complete_ = true;
+    bool plain_ = true;
 };
 
 /// What a kernel's node holds: fills kernel, copy and place. False where the driver doesn't say.

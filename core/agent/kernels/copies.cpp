@@ -346,6 +346,10 @@ bool copies_wait(const Place& place) {
     return ((__atomic_load_n(&waiting_in, __ATOMIC_RELAXED) >> index_of(place)) & 1) != 0;
 }
 
+bool copies_wait_anywhere() {
+    return (__atomic_load_n(&waiting_in, __ATOMIC_RELAXED) & ((1u << places_used()) - 1)) != 0;
+}
+
 void copies_came() {
     __atomic_store_n(&waiting_in, ~0u, __ATOMIC_RELAXED);
 }

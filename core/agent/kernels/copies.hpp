@@ -17,6 +17,7 @@ void load_waiting_copies(Place* place);
 
 /// One relaxed load: whether load_waiting_copies() may have anything to do there.
 bool copies_wait(const Place& place);
+bool copies_wait_anywhere();
 /// Copies came, for whatever place.
 void copies_came();
 

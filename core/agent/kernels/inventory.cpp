@@ -21,6 +21,7 @@ constinit Image* dropped_images = nullptr;  // unloaded: their records are used 
 constinit Copy* copies_at[kMostPlaces] = {};
 constinit Copy* free_copies = nullptr;
 constinit std::uint64_t kernels_ever = 0;
+constinit std::uint32_t highest_id = 0;  // atomic
 
 // Kernel records are kept for good. An image that is loaded again has its old ones, so what grows is bounded by the
 // segment's kernel ids times the instances that are loaded at once, and by this.
@@ -50,6 +51,7 @@ void fill_kernels(Image* image, const Answer& answer) {
         kernel->name = named.name;
         kernel->image = image;
         kernel->counters = &view().kernels()[named.id - 1];
+        segment::raise(highest_id, named.id);
     }
     std::sort(image->kernels, image->kernels + image->kernel_count,
               [](const Kernel& a, const Kernel& b) { return a.name < b.name; });
@@ -185,6 +187,10 @@ Mutex& inventory_lock() {
 
 const HandleTable& handles() {
     return table;
+}
+
+std::uint32_t highest_kernel_id() {
+    return segment::load_relaxed(highest_id);
 }
 
 Image* first_image() {

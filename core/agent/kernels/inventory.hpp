@@ -97,6 +97,8 @@ Mutex& load_lock();
 Mutex& inventory_lock();
 
 const HandleTable& handles();
+/// All kernels so far have ids up to this one. Any thread.
+std::uint32_t highest_kernel_id();
 
 /// Adds an image with the kernels of an answer, whose copies it takes; where the same image was here before, and is
 /// unloaded now, under its old record. `answered` false: its kernels may still come. Null where memory is short. Under

@@ -252,6 +252,21 @@ void quiet_moment(Place* place) {
     load_waiting_copies(place);
 }
 
+void load_if_over(CUstream stream, StreamForm form) {
+    const auto query = form == StreamForm::legacy ? driver().cuStreamQuery : driver().cuStreamQuery_ptsz;
+    Place* place = copies_wait_anywhere() && !several_places() ? place_of(stream) : nullptr;
+    if (place == nullptr || query == nullptr || !copies_wait(*place))
+        return;
+    Synchronising asking = Synchronising::stream(place, stream, form);
+    bool over = false;
+    {
+        const OwnCalls own;
+        over = own.relaxed() && query(stream) == CUDA_SUCCESS;
+    }
+    if (asking.asked(over))
+        quiet_moment(place);
+}
+
 bool load_before_launch(Place* place) {
     // Another thread that loads may do so for as long as a launch may wait.
     const std::uint64_t wait = std::uint64_t{segment::load_relaxed(view().header().wait_ms)} * 1'000'000;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "agent/maps/idle.hpp"
 #include "agent/maps/places.hpp"
 #include "gpu/device/driver.h"
 
@@ -39,6 +40,10 @@ bool context_ends(Place* place, bool drain_paused);
 /// Loads copies that came late, or that this context has not got. The caller knows that nothing runs there which a load
 /// would have to wait for; the context is current.
 void quiet_moment(Place* place);
+
+/// Before a graph is launched: the same, where copies wait and what the application launched in the stream's context
+/// was on this stream only, and is over. Does not wait for that.
+void load_if_over(CUstream stream, StreamForm form);
 
 /// On a launch of a kernel that has no copy in this place, where there may be one: true where it is there now. Waits
 /// for the egpu process at most the session's wait_ms, and only while the context is idle.

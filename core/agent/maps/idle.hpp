@@ -71,8 +71,17 @@ public:
                successfully;
     }
 
+    /// Instead of ended(), where the stream was only asked: what is not done stays on the account.
+    bool asked(bool done) {
+        std::uintptr_t mark = idle::kSynchronising;
+        return marked_ ? __atomic_compare_exchange_n(&place_->busy, &mark, done ? idle::kNothing : token_, false,
+                                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) &&
+                             done
+                       : place_ != nullptr && is_idle(*place_);
+    }
+
 private:
-    Synchronising(Place* place, std::uintptr_t token, bool whole) : place_(place) {
+    Synchronising(Place* place, std::uintptr_t token, bool whole) : place_(place), token_(token) {
         if (place == nullptr)
             return;
         std::uintptr_t now = __atomic_load_n(&place->busy, __ATOMIC_RELAXED);
@@ -81,6 +90,7 @@ private:
                                                   __ATOMIC_RELAXED);
     }
     Place* place_;
+    std::uintptr_t token_;
     bool marked_ = false;
 };
 

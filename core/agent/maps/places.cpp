@@ -67,11 +67,10 @@ bool several_places() {
     return __atomic_load_n(&living, __ATOMIC_RELAXED) > 1;
 }
 
-Place* register_place(CUcontext context, CUdevice device, bool primary) {
-    if (context == nullptr)
-        return nullptr;
-    if (Place* known = find_place(context); known != nullptr)
-        return known;
+namespace {
+
+// Apart from the look-up, which is on the way of launches.
+[[gnu::noinline]] Place* take_place(CUcontext context, CUdevice device, bool primary) {
     const Lock lock(registering);
     if (Place* known = find_place(context); known != nullptr)
         return known;
@@ -88,6 +87,15 @@ Place* register_place(CUcontext context, CUdevice device, bool primary) {
         return &place;
     }
     return nullptr;
+}
+
+}  // namespace
+
+Place* register_place(CUcontext context, CUdevice device, bool primary) {
+    if (context == nullptr)
+        return nullptr;
+    Place* known = find_place(context);
+    return known != nullptr ? known : take_place(context, device, primary);
 }
 
 Place* current_place() {

@@ -15,9 +15,11 @@ enum class Mode : int {
 
 /// One relaxed load: what every wrapper asks first.
 Mode mode();
+inline bool is_counting(Mode mode) {
+    return mode == Mode::observing || mode == Mode::originals;
+}
 inline bool counting() {
-    const Mode now = mode();
-    return now == Mode::observing || now == Mode::originals;
+    return is_counting(mode());
 }
 
 /// On the first successful cuInit: opens the segment that EGPU_SEGMENT names and claims it. True on the call that made

@@ -9,8 +9,9 @@ using namespace egpu::agent;
 
 namespace {
 
+// These are inlined: the arguments of a launch stay where they came in.
 template <typename Launch>
-CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launch) {
+[[gnu::always_inline]] inline CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launch) {
     if (Forwarded::nested())
         return launch(asked);
     const Choice choice = choose(asked, shape);
@@ -24,7 +25,7 @@ CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launc
     const Forwarded forwarded;
     const CUresult second = launch(asked);
     original_took_over(choice, result, second);
-    book({asked, choice.kernel, false, choice.recorded}, second);
+    book({.function = asked, .kernel = choice.kernel, .counted = true, .capture = choice.capture}, second);
     return second;
 }
 
@@ -79,8 +80,9 @@ BlockShape block_of(const CUlaunchConfig& config) {
     return shape;
 }
 
-CUresult launch_plain(LaunchKernel real, StreamForm form, CUfunction f, Grid grid, Grid block, unsigned int shared,
-                      CUstream stream, void** parameters, void** extra) {
+[[gnu::always_inline]] inline CUresult launch_plain(LaunchKernel real, StreamForm form, CUfunction f, Grid grid,
+                                                    Grid block, unsigned int shared, CUstream stream, void** parameters,
+                                                    void** extra) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
     return swapped(f, {block_of(block, shared), stream, form}, [&](CUfunction function) {
@@ -88,8 +90,9 @@ CUresult launch_plain(LaunchKernel real, StreamForm form, CUfunction f, Grid gri
     });
 }
 
-CUresult launch_extended(LaunchKernelEx real, StreamForm form, const CUlaunchConfig* config, CUfunction f,
-                         void** parameters, void** extra) {
+[[gnu::always_inline]] inline CUresult launch_extended(LaunchKernelEx real, StreamForm form,
+                                                       const CUlaunchConfig* config, CUfunction f, void** parameters,
+                                                       void** extra) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (config == nullptr)
@@ -98,8 +101,9 @@ CUresult launch_extended(LaunchKernelEx real, StreamForm form, const CUlaunchCon
                    [&](CUfunction function) { return real(config, function, parameters, extra); });
 }
 
-CUresult launch_cooperative(LaunchCooperative real, StreamForm form, CUfunction f, Grid grid, Grid block,
-                            unsigned int shared, CUstream stream, void** parameters) {
+[[gnu::always_inline]] inline CUresult launch_cooperative(LaunchCooperative real, StreamForm form, CUfunction f,
+                                                          Grid grid, Grid block, unsigned int shared, CUstream stream,
+                                                          void** parameters) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
     BlockShape shape = block_of(block, shared);

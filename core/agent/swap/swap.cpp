@@ -19,17 +19,15 @@ using segment::add_relaxed;
 using segment::load_relaxed;
 using segment::store_relaxed;
 
-constinit int captured_before = 0;
+// Captures that were begun and not ended. One that ends with its stream stays in it: launches then ask for nothing.
+constinit std::uint32_t captures_under_way = 0;
 
-enum class Capture { none, active, unknown };
-
-// Unknown: the legacy stream beside a capture (which a launch there would end), or the driver doesn't say.
-Capture capture_of(CUstream stream, StreamForm form) {
+Capture ask_capture(CUstream stream, StreamForm form) {
     const Driver& real = driver();
     const auto ask = form == StreamForm::legacy ? real.cuStreamIsCapturing : real.cuStreamIsCapturing_ptsz;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (ask == nullptr)
-        return Capture::none;
+        return Capture::none;  // a driver without it has no captures
     if (ask(stream, &status) != CUDA_SUCCESS)
         return Capture::unknown;
     return status != CU_STREAM_CAPTURE_STATUS_NONE ? Capture::active : Capture::none;
@@ -43,8 +41,8 @@ bool may_be_recorded(const Copy& copy, CUfunction asked, const Place& place) {
 
 // Of the launches of a kernel that could run its copy, the first and then every N-th do. Two threads that launch at
 // once take different turns.
-bool has_its_turn(egpu_kernel_counters* counters) {
-    const std::uint32_t one_in = load_relaxed(view().header().sample_launches);
+bool has_its_turn(const egpu_segment_header& header, egpu_kernel_counters* counters) {
+    const std::uint32_t one_in = load_relaxed(header.sample_launches);
     return one_in <= 1 || add_relaxed(counters->sample_turns, std::uint32_t{1}) % one_in == 0;
 }
 
@@ -67,11 +65,18 @@ bool fails_without_harm(CUresult result) {
     }
 }
 
-void count(egpu_kernel_counters* counters, const Choice& choice) {
-    const std::uint64_t now = segment::monotonic_ns();
-    if (add_relaxed(counters->launches, std::uint64_t{1}) == 0)
-        store_relaxed(counters->first_launch_ns, now);
-    store_relaxed(counters->last_launch_ns, now);
+// Once each: what was, or may have been, recorded is counted when its graph is launched.
+void count(const Choice& choice) {
+    if (choice.capture == Capture::active)
+        return;
+    egpu_segment_header& header = view().header();
+    if (choice.capture == Capture::unknown || choice.kernel == nullptr) {
+        const bool unasked = choice.capture == Capture::unknown;
+        add_relaxed(unasked ? header.launches_unasked : header.launches_unknown, std::uint64_t{1});
+        return;
+    }
+    egpu_kernel_counters* counters = choice.kernel->counters;
+    add_relaxed(counters->launches, std::uint64_t{1});
     if (choice.left_out)
         add_relaxed(counters->launches_left_out, std::uint64_t{1});
     if (!choice.is_copy)
@@ -81,10 +86,6 @@ void count(egpu_kernel_counters* counters, const Choice& choice) {
     if (choice.banked)
         add_relaxed(choice.counters->launches_banked, std::uint64_t{1});
 }
-
-}  // namespace
-
-namespace {
 
 void say_reason(const Kernel& kernel, egpu_copy_reason reason) {
     store_relaxed(kernel.counters->copy_reason, std::uint32_t{reason});
@@ -110,11 +111,18 @@ Copy* copy_in(const Kernel& kernel, Place* place) {
 }  // namespace
 
 void capture_begins() {
-    __atomic_store_n(&captured_before, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&captures_under_way, 1, __ATOMIC_SEQ_CST);
 }
 
-bool is_recorded(CUstream stream, StreamForm form) {
-    return __atomic_load_n(&captured_before, __ATOMIC_RELAXED) != 0 && capture_of(stream, form) == Capture::active;
+void capture_ended() {
+    std::uint32_t now = load_relaxed(captures_under_way);
+    while (now != 0 && !__atomic_compare_exchange_n(&captures_under_way, &now, now - 1, false, __ATOMIC_SEQ_CST,
+                                                    __ATOMIC_RELAXED)) {
+    }
+}
+
+Capture capture_of(CUstream stream, StreamForm form) {
+    return load_relaxed(captures_under_way) == 0 ? Capture::none : ask_capture(stream, form);
 }
 
 void graph_queued(CUstream stream, StreamForm form) {
@@ -124,9 +132,16 @@ void graph_queued(CUstream stream, StreamForm form) {
         work_queued(*place, stream, form);
 }
 
+bool context_idle(CUstream stream) {
+    const Place* place = several_places() ? nullptr : place_of(stream);
+    return place != nullptr && is_idle(*place);
+}
+
 Choice choose(CUfunction asked, const LaunchShape& shape) {
-    if (!counting())
+    const Mode now = mode();
+    if (!is_counting(now))
         return {asked};
+    const egpu_segment_header& header = view().header();
     const Handle handle = handles().find(asked);
     Kernel* kernel = handle.kernel;
     Place* place = nullptr;
@@ -134,37 +149,34 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
         place = place_of(shape.stream);  // as cuda.h says of a kernel of a library
     else if (kernel->home != kNoPlace)
         place = &place_at(kernel->home);
-    bool recorded = shape.recorded || is_recorded(shape.stream, shape.form);
+    const Capture capture = shape.recorded ? Capture::active : capture_of(shape.stream, shape.form);
     Copy* copy = kernel != nullptr ? copy_in(*kernel, place) : nullptr;
-    if (place != nullptr && !recorded)
+    if (place != nullptr && capture != Capture::active)
         work_queued(*place, shape.stream, shape.form);
-    if (kernel == nullptr) {
-        if (!recorded)
-            add_relaxed(view().header().launches_unknown, std::uint64_t{1});
-        return {asked};
-    }
-    const Choice original{asked, kernel, false, recorded};
-    if (copy == nullptr || mode() != Mode::observing || load_relaxed(view().header().enabled) == 0)
+    const Choice original{.function = asked, .kernel = kernel, .counted = true, .capture = capture};
+    if (copy == nullptr || now != Mode::observing || load_relaxed(header.enabled) == 0)
         return original;
     if (!keeps_residency(&copy->functions, shape.block)) {
         say_reason(*kernel, EGPU_COPY_FEWER_BLOCKS);
         return original;
     }
-    // A copy in a graph that nobody knows of would be the application's to find: here the stream is always asked.
-    const Capture capture = recorded ? Capture::active : capture_of(shape.stream, shape.form);
-    if (capture == Capture::unknown)
+    // A copy in a graph that nobody knows of would be the application's to find.
+    if (capture == Capture::unknown) {
+        say_reason(*kernel, EGPU_COPY_CAPTURE_UNKNOWN);
         return original;
-    recorded = capture == Capture::active;
+    }
+    const bool recorded = capture == Capture::active;
     // A node stays what it is over all replays: it takes no turns, and its launches all run the copy.
-    if (!recorded && !has_its_turn(kernel->counters))
-        return {.function = asked, .kernel = kernel, .left_out = true};
+    if (!recorded && !has_its_turn(header, kernel->counters))
+        return {.function = asked, .kernel = kernel, .counted = true, .left_out = true};
     if (recorded && !may_be_recorded(*copy, asked, *place))
-        return {.function = asked, .kernel = kernel, .recorded = recorded};
+        return original;
     const CUfunction banked = recorded ? nullptr : refreshed(copy, place, shape.block, shape.stream, shape.form);
     return {.function = banked != nullptr ? banked : copy->functions.copy,
             .kernel = kernel,
+            .counted = true,
             .is_copy = true,
-            .recorded = recorded,
+            .capture = capture,
             .place = index_of(*place),
             .counters = copy->counters,
             .banked = banked != nullptr};
@@ -173,20 +185,18 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
 Choice original_only(CUfunction asked) {
     if (!counting())
         return {asked};
-    const Handle handle = handles().find(asked);
-    if (handle.kernel == nullptr)
-        add_relaxed(view().header().launches_unknown, std::uint64_t{1});
-    return {asked, handle.kernel};
+    return {.function = asked, .kernel = handles().find(asked).kernel, .counted = true};
 }
 
 bool book(const Choice& choice, CUresult result) {
-    if (choice.kernel == nullptr)
+    if (!choice.counted)
         return false;
     if (result == CUDA_SUCCESS) {
-        if (!choice.recorded)
-            count(choice.kernel->counters, choice);
+        count(choice);
         return false;
     }
+    if (choice.kernel == nullptr)
+        return false;
     if (is_sticky(result)) {
         report_lost_device(result);
         run_originals();

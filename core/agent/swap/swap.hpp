@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which function a launch runs. One lookup by handle, plus cuCtxGetCurrent for a kernel of a library (cuStreamGetCtx
-// where several contexts live and a stream is given) and cuStreamIsCapturing before a copy is used; no lock, no
-// allocation. Where a context has no copies yet and is idle, they are loaded first.
+// where several contexts live and a stream is given) and, while any capture is under way, cuStreamIsCapturing; no lock,
+// no allocation, no clock. Where a context has no copies yet and is idle, they are loaded first.
 #pragma once
 
 #include "agent/kernels/inventory.hpp"
@@ -10,6 +10,10 @@
 #include "segment/layout/layout.h"
 
 namespace egpu::agent {
+
+/// Whether what is launched on a stream is recorded. Unknown: the legacy stream beside a capture (which a launch there
+/// would end), or the driver doesn't say.
+enum class Capture { none, active, unknown };
 
 /// A launch as far as the choice depends on it.
 struct LaunchShape {
@@ -23,8 +27,10 @@ struct LaunchShape {
 struct Choice {
     CUfunction function = nullptr;
     Kernel* kernel = nullptr;  ///< null: not one of ours
+    bool counted = false;      ///< there is a session to count it in
     bool is_copy = false;
-    bool recorded = false;                   ///< it goes into a graph, and runs and counts when that is launched
+    /// Not none: it goes, or may go, into a graph, and runs and counts when that is launched.
+    Capture capture = Capture::none;
     unsigned int place = kNoPlace;           ///< of the copy
     egpu_copy_counters* counters = nullptr;  ///< of the copy
     bool left_out = false;                   ///< its copy was not to run: another launch's turn
@@ -33,12 +39,16 @@ struct Choice {
 
 Choice choose(CUfunction asked, const LaunchShape& shape);
 
-/// A capture begins somewhere: from now on launches may be recorded.
+/// Before a capture is begun somewhere: from now on launches may be recorded.
 void capture_begins();
-/// Whether what is launched on the stream is recorded. One relaxed load where no capture was ever begun.
-bool is_recorded(CUstream stream, StreamForm form);
+/// After one was ended, or could not be begun.
+void capture_ended();
+/// One relaxed load where no capture is under way; else the driver is asked.
+Capture capture_of(CUstream stream, StreamForm form);
 /// Before a graph is launched on the stream: its context has work.
 void graph_queued(CUstream stream, StreamForm form);
+/// Before that: whether nothing that the application launched is still running there, as far as that is known.
+bool context_idle(CUstream stream);
 
 /// A launch of a kind that runs the original whatever there is.
 Choice original_only(CUfunction asked);

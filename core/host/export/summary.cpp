@@ -71,6 +71,12 @@ ordered_json kernel_json(const SessionView& view, std::size_t index) {
             {"launches_instrumented", counts.instrumented},
             {"launches_left_out", counts.left_out},
             {"launches_constants_in_bank", counts.banked},
+            {"launches_former",
+             {{"all", counts.former.all()},
+              {"graph_busy", counts.former.busy},
+              {"graph_gone", counts.former.no_source},
+              {"graph_changed", counts.former.changed},
+              {"refused", counts.former.refused}}},
             {"gpu_time_ns", nullptr},
             {"registers", figures_json(kernel.registers)},
             {"spill_bytes", figures_json(kernel.spill_bytes)},
@@ -211,6 +217,7 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     whole["dropped_records"] = 0;  // no ring buffer in this version: nothing can be dropped
     whole["refused_keys"] = refused_keys(view);
     whole["launches_unknown"] = view.unknown_launches;
+    whole["launches_unasked"] = view.unasked_launches;
     whole["diagnostics"] = view.catalogue.diagnostics;
     for (const auto& text : facts.diagnostics)
         whole["diagnostics"].push_back(text);

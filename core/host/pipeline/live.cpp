@@ -122,15 +122,31 @@ void Pipeline::set_active(std::uint32_t loaded, bool active, std::int64_t now_un
     }
 }
 
+/// Whether graphs hold a copy with any program that counts under this name.
+bool Pipeline::stands_in_graphs(const std::string& name) const {
+    for (std::uint32_t i = 0; graphs_hold_ && i < catalogue_.copies.size(); ++i) {
+        const auto& probes = catalogue_.copies[i].probes;
+        const bool holds_it = std::any_of(probes.begin(), probes.end(),
+                                          [&](std::uint32_t index) { return catalogue_.probes[index].probe == name; });
+        if (holds_it && graphs_hold_(i + 1))
+            return true;
+    }
+    return false;
+}
+
 /// Puts a probe beside those of the session, not active where it was known; gives its index. The one of that name, if
 /// any, is not active.
-Result<std::uint32_t> Pipeline::take_in(LoadedProbe probe, const MapRoom& room, ProbeChange::Maps* maps) {
+Result<std::uint32_t> Pipeline::take_in(LoadedProbe probe, const MapRoom& room, ProbeChange& change) {
     const auto before = latest_probe(probe.name);
-    const bool keeps_maps = before && same_maps(*probes_[*before].object, *probe.object);
-    *maps = probe.object->maps.empty() ? ProbeChange::Maps::none
-            : keeps_maps               ? ProbeChange::Maps::kept
-                                       : ProbeChange::Maps::fresh;
-    if (before && same_programs(*probes_[*before].object, *probe.object))
+    const bool same_program = before && same_programs(*probes_[*before].object, *probe.object);
+    bool keeps_maps = before && same_maps(*probes_[*before].object, *probe.object);
+    // What a graph goes on counting with the program before must not stand under the one that comes.
+    change.graphs_hold_former = before && !same_program && stands_in_graphs(probe.name);
+    keeps_maps = keeps_maps && !change.graphs_hold_former;
+    change.maps = probe.object->maps.empty() ? ProbeChange::Maps::none
+                  : keeps_maps               ? ProbeChange::Maps::kept
+                                             : ProbeChange::Maps::fresh;
+    if (same_program)
         return *before;
     std::uint32_t map_base = static_cast<std::uint32_t>(catalogue_.maps.size());
     if (keeps_maps) {
@@ -169,7 +185,7 @@ Result<ProbeChange> Pipeline::add_probe(LoadedProbe probe, const MapRoom& room, 
         return refusals(probe);
     ProbeChange change;
     change.probe = probe.name;
-    const auto loaded = take_in(std::move(probe), room, &change.maps);
+    const auto loaded = take_in(std::move(probe), room, change);
     if (!loaded)
         return loaded.errors();
     set_active(*loaded, true, now_unix_ms);

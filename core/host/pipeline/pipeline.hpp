@@ -84,6 +84,7 @@ struct ProbeChange {
     std::vector<std::uint32_t> attached;   ///< kernels in which it now has a place
     std::vector<std::pair<std::uint32_t, std::string>> refused;  ///< kernel, why it does not run there
     enum class Maps { none, fresh, kept } maps = Maps::none;     ///< whether its maps go on with what they hold
+    bool graphs_hold_former = false;  ///< why they do not: graphs may go on with the program before, and into its maps
 };
 
 /// Room for maps of a running session: their layouts, in the order given; they get the next indices.
@@ -111,6 +112,8 @@ public:
     /// `probe` takes the place of the probe `name`. Its maps go on with what they hold where they have the same shapes.
     Result<ProbeChange> replace_probe(const std::string& name, LoadedProbe probe, const MapRoom& room,
                                       std::int64_t now_unix_ms);
+    /// Whether a copy stands in CUDA graphs that may still be launched; before this is set, none does.
+    void look_into_graphs(std::function<bool(std::uint32_t copy_id)> holds) { graphs_hold_ = std::move(holds); }
     /// A copy by its id.
     const CopyImage& copy(std::uint32_t copy_id) const { return built_.at(copy_id - 1).image; }
     /// The kernel waits for what it is to run until the agent says what became of it.
@@ -214,7 +217,8 @@ private:
     // live.cpp
     std::optional<std::uint32_t> attached_probe(const std::string& name) const;
     std::optional<std::uint32_t> latest_probe(const std::string& name) const;
-    Result<std::uint32_t> take_in(LoadedProbe probe, const MapRoom& room, ProbeChange::Maps* maps);
+    Result<std::uint32_t> take_in(LoadedProbe probe, const MapRoom& room, ProbeChange& change);
+    bool stands_in_graphs(const std::string& name) const;
     void set_active(std::uint32_t loaded, bool active, std::int64_t now_unix_ms);
     void set_aside(std::uint32_t loaded);
     void rebuild(const ProgramSet& added, ProbeChange& change);
@@ -239,6 +243,7 @@ private:
     std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_set_;     ///< kernel and programs asked for
     std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_places_;  ///< programs that have a place
     std::map<std::string, std::uint32_t> site_numbers_;
+    std::function<bool(std::uint32_t)> graphs_hold_;
     // Behind pointers, so that a pipeline can be moved. The assembler outlives the work that uses it.
     std::unique_ptr<Assembler> assembler_;
     std::unique_ptr<Background> background_;

@@ -17,6 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 /// An application that synchronises often has loaded its copies long before; one that does not is waited for later.
 constexpr auto kOutcomePatience = std::chrono::milliseconds(1500);
+/// Graphs that are launched often follow at once.
+constexpr auto kGraphPatience = std::chrono::milliseconds(300);
 constexpr const char* kActions[] = {"add", "remove", "replace"};
 
 ProbeAnswer refused(const std::vector<Diagnostic>& problems) {
@@ -48,7 +50,10 @@ std::vector<std::uint32_t> concerned(const ProbeChange& change, const Catalogue&
 }
 
 KernelOutcome outcome_of(const Kernel& kernel) {
-    KernelOutcome outcome{kernel.name, "attached", {}, kernel.sites};
+    KernelOutcome outcome;
+    outcome.kernel = kernel.name;
+    outcome.state = "attached";
+    outcome.sites = kernel.sites;
     if (kernel.waiting) {
         outcome.state = "waiting";
         outcome.reason = "for a quiet moment";
@@ -61,7 +66,17 @@ KernelOutcome outcome_of(const Kernel& kernel) {
     return outcome;
 }
 
-ProbeAnswer describe(const ProbeChange& change, const Catalogue& catalogue) {
+/// Counters of all kernels before the change and now.
+struct Counters {
+    std::vector<KernelCounts> before, now;
+    std::uint64_t former_launches(std::uint32_t id) const {
+        const std::uint64_t then = id <= before.size() ? before[id - 1].former.all() : 0;
+        return id <= now.size() ? now[id - 1].former.all() - then : 0;
+    }
+    std::uint32_t nodes_behind(std::uint32_t id) const { return id <= now.size() ? now[id - 1].nodes_behind : 0; }
+};
+
+ProbeAnswer describe(const ProbeChange& change, const Catalogue& catalogue, const Counters& counters) {
     ProbeAnswer answer;
     answer.done = true;
     answer.probe = change.probe;
@@ -73,10 +88,18 @@ ProbeAnswer describe(const ProbeChange& change, const Catalogue& catalogue) {
             answer.sites += probe.sites;
             answer.kernels = std::max(answer.kernels, probe.kernels);
         }
-    for (const std::uint32_t id : concerned(change, catalogue))
-        answer.outcomes.push_back(outcome_of(catalogue.kernels.at(id - 1)));
-    for (const auto& [id, reason] : change.refused)
-        answer.outcomes.push_back({catalogue.kernels.at(id - 1).name, "refused", reason, 0});
+    answer.graphs_hold_former = change.graphs_hold_former;
+    for (const std::uint32_t id : concerned(change, catalogue)) {
+        KernelOutcome& outcome = answer.outcomes.emplace_back(outcome_of(catalogue.kernels.at(id - 1)));
+        outcome.graph_nodes = counters.nodes_behind(id);
+        outcome.graph_launches = counters.former_launches(id);
+    }
+    for (const auto& [id, reason] : change.refused) {
+        KernelOutcome& outcome = answer.outcomes.emplace_back();
+        outcome.kernel = catalogue.kernels.at(id - 1).name;
+        outcome.state = "refused";
+        outcome.reason = reason;
+    }
     return answer;
 }
 
@@ -84,6 +107,12 @@ bool any_waits(const ProbeChange& change, const Catalogue& catalogue) {
     const auto kernels = concerned(change, catalogue);
     return std::any_of(kernels.begin(), kernels.end(),
                        [&](std::uint32_t id) { return catalogue.kernels.at(id - 1).waiting; });
+}
+
+bool any_behind(const ProbeChange& change, const Catalogue& catalogue, const Counters& counters) {
+    const auto kernels = concerned(change, catalogue);
+    return std::any_of(kernels.begin(), kernels.end(),
+                       [&](std::uint32_t id) { return counters.nodes_behind(id) != 0; });
 }
 
 }  // namespace
@@ -97,9 +126,15 @@ std::string to_json(const ProbeRequest& request) {
 std::string to_json(const ProbeAnswer& answer) {
     json outcomes = json::array();
     for (const auto& outcome : answer.outcomes)
-        outcomes.push_back({outcome.kernel, outcome.state, outcome.reason, outcome.sites});
-    const json whole = {{"done", answer.done},   {"problems", answer.problems}, {"probe", answer.probe},
-                        {"sites", answer.sites}, {"kernels", answer.kernels},   {"maps", answer.maps},
+        outcomes.push_back({outcome.kernel, outcome.state, outcome.reason, outcome.sites, outcome.graph_nodes,
+                            outcome.graph_launches});
+    const json whole = {{"done", answer.done},
+                        {"problems", answer.problems},
+                        {"probe", answer.probe},
+                        {"sites", answer.sites},
+                        {"kernels", answer.kernels},
+                        {"maps", answer.maps},
+                        {"graphs_hold_former", answer.graphs_hold_former},
                         {"outcomes", outcomes}};
     return whole.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -131,8 +166,10 @@ Result<ProbeAnswer> answer_from_json(std::string_view text) {
         answer.sites = whole.at("sites");
         answer.kernels = whole.at("kernels");
         answer.maps = whole.at("maps");
+        answer.graphs_hold_former = whole.at("graphs_hold_former");
         for (const auto& outcome : whole.at("outcomes"))
-            answer.outcomes.push_back({outcome.at(0), outcome.at(1), outcome.at(2), outcome.at(3)});
+            answer.outcomes.push_back(
+                {outcome.at(0), outcome.at(1), outcome.at(2), outcome.at(3), outcome.at(4), outcome.at(5)});
         return answer;
     } catch (const std::exception& failure) {
         return error("EGPU-X073", fmt::format("the session's answer makes no sense: {}", failure.what()));
@@ -140,6 +177,7 @@ Result<ProbeAnswer> answer_from_json(std::string_view text) {
 }
 
 ProbeAnswer carry_out(Server& server, const ProbeRequest& request, const std::atomic<bool>& stopping) {
+    Counters counters{server.kernel_counts(), {}};
     const auto changed = change(server, request);
     if (!changed)
         return refused(changed.errors());
@@ -147,7 +185,12 @@ ProbeAnswer carry_out(Server& server, const ProbeRequest& request, const std::at
     for (const auto deadline = Clock::now() + kOutcomePatience;
          any_waits(*changed, catalogue) && Clock::now() < deadline && !stopping; catalogue = server.catalogue())
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return describe(*changed, catalogue);
+    counters.now = server.kernel_counts();
+    for (const auto deadline = Clock::now() + kGraphPatience;
+         any_behind(*changed, catalogue, counters) && Clock::now() < deadline && !stopping;
+         counters.now = server.kernel_counts())
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return describe(*changed, catalogue, counters);
 }
 
 std::string answer_request(Server& server, std::string_view line, const std::atomic<bool>& stopping) {

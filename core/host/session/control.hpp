@@ -24,6 +24,9 @@ struct KernelOutcome {
     std::string state;  ///< "attached", "waiting", "refused", "failed", "original"
     std::string reason;
     std::uint32_t sites = 0;  ///< of the probe's copy, all its probes together
+    /// Nodes of CUDA graphs that hold what ran before, at the moment of the answer.
+    std::uint32_t graph_nodes = 0;
+    std::uint64_t graph_launches = 0;  ///< by graphs with a copy of before, since the change
 };
 
 /// What became of a request, at the moment of the answer.
@@ -33,6 +36,7 @@ struct ProbeAnswer {
     std::string probe;
     std::uint32_t sites = 0, kernels = 0;  ///< of the probe, in all kernels seen so far
     std::string maps;                      ///< "fresh", "kept" or ""
+    bool graphs_hold_former = false;       ///< why they are fresh
     std::vector<KernelOutcome> outcomes;
 };
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "host/view/live_view.hpp"
+#include "segment/access/shared.hpp"
 #include "segment/channel/messages.h"
 
 namespace egpu::host {
@@ -54,6 +55,10 @@ Server::Server(segment::OwnedSegment& segment, Pipeline& pipeline)
       sender_(segment.view().to_agent()),
       commands_(segment.view().commands()),
       published_keys_(pipeline.keys().size(), 0) {
+    pipeline_.look_into_graphs([this](std::uint32_t copy_id) {
+        const auto copies = segment_.view().copies();
+        return copy_id >= 1 && copy_id <= copies.size() && segment::load_relaxed(copies[copy_id - 1].graph_nodes) != 0;
+    });
     publish();
     // Signals are the main thread's business.
     sigset_t all, before;
@@ -73,6 +78,10 @@ void Server::stop() {
 Catalogue Server::catalogue() {
     const std::lock_guard lock(pipeline_mutex_);
     return pipeline_.catalogue();
+}
+
+std::vector<KernelCounts> Server::kernel_counts() {
+    return host::kernel_counts(segment_.view(), catalogue());
 }
 
 void Server::note(const std::string& text) {

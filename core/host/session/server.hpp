@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/pipeline/pipeline.hpp"
+#include "host/view/session_view.hpp"
 #include "segment/channel/channel.hpp"
 #include "segment/channel/messages.h"
 #include "segment/create/create.hpp"
@@ -37,6 +38,8 @@ public:
     void note(const std::string& text);
     /// A copy of the catalogue as it stands now.
     Catalogue catalogue();
+    /// By kernel id - 1.
+    std::vector<KernelCounts> kernel_counts();
     /// Set where the agent sent what makes no sense: the session ended, originals run.
     bool broken() const { return broken_.load(); }
 

@@ -64,6 +64,56 @@ bool same_shape(const segment::View& segment, std::uint32_t index, const Map& ma
            geometry.is_array == map.definition.is_array();
 }
 
+CopyCounts read_copy(egpu_copy_counters& counters) {
+    auto& former = counters.launches_former;
+    CopyCounts counts;
+    // Parts before the whole: what is counted in between can't make more of them than there are.
+    counts.former = {.busy = read_word(former[EGPU_GRAPH_BUSY]),
+                     .no_source = read_word(former[EGPU_GRAPH_NO_SOURCE]),
+                     .changed = read_word(former[EGPU_GRAPH_CHANGED]),
+                     .refused = read_word(former[EGPU_GRAPH_REFUSED])};
+    counts.banked = read_word(counters.launches_banked);
+    counts.launches = read_word(counters.launches);
+    counts.graph_nodes = read_word(counters.graph_nodes);
+    return counts;
+}
+
+/// What graphs hold of a kernel's copies that are not the one it is to run.
+void add_former_copies(SessionView& view) {
+    for (std::size_t i = 0; i < view.copies.size(); ++i) {
+        const std::uint32_t kernel_id = view.catalogue.copies[i].kernel_id;
+        if (kernel_id < 1 || kernel_id > view.counts.size())
+            continue;
+        KernelCounts& counts = view.counts[kernel_id - 1];
+        counts.former += view.copies[i].former;
+        counts.banked += view.copies[i].banked;
+        if (view.catalogue.kernels[kernel_id - 1].copy != i + 1)
+            counts.nodes_behind += view.copies[i].graph_nodes;
+    }
+}
+
+void read_counts(const segment::View& segment, SessionView& view) {
+    const auto counters = segment.kernels();
+    // Instrumented launches before all launches: what is counted in between can't make more of them than there are.
+    const auto copies = segment.copies();
+    for (std::size_t i = 0; i < view.catalogue.copies.size() && i < copies.size(); ++i)
+        view.copies.push_back(read_copy(copies[i]));
+    for (std::size_t i = 0; i < view.catalogue.kernels.size() && i < counters.size(); ++i) {
+        KernelCounts counts;
+        counts.instrumented = read_word(counters[i].launches_instrumented);
+        counts.left_out = read_word(counters[i].launches_left_out);
+        counts.launches = read_word(counters[i].launches);
+        counts.captured = read_word(counters[i].launches_captured);
+        counts.copy_reason = read_word(counters[i].copy_reason);
+        // The original's nodes are behind where a copy is to run.
+        if (view.catalogue.kernels[i].copy != 0)
+            counts.nodes_behind = read_word(counters[i].graph_nodes);
+        view.counts.push_back(counts);
+    }
+    view.counts.resize(view.catalogue.kernels.size());
+    add_former_copies(view);
+}
+
 void read_device(const egpu_segment_header& header, SessionView& view) {
     view.device_name = fixed_text(header.device_name);
     view.compute_capability = header.compute_capability;
@@ -89,6 +139,8 @@ const char* copy_reason_text(std::uint32_t reason) {
             return "another change of its probes came first";
         case EGPU_COPY_NO_KERNEL:
             return "its module is not loaded now";
+        case EGPU_COPY_CAPTURE_UNKNOWN:
+            return "the driver did not say whether the launch was being captured into a graph";
         case EGPU_COPY_FEWER_BLOCKS:
             return "its copy would have fewer resident blocks";
         case EGPU_COPY_ONE_PLACE:
@@ -106,6 +158,13 @@ const char* copy_reason_text(std::uint32_t reason) {
     }
 }
 
+std::vector<KernelCounts> kernel_counts(const segment::View& segment, Catalogue catalogue) {
+    SessionView view;
+    view.catalogue = std::move(catalogue);
+    read_counts(segment, view);
+    return view.counts;
+}
+
 Result<SessionView> read_session(const segment::View& segment) {
     auto catalogue = catalogue_from_json(segment::read_catalogue(segment));
     if (!catalogue)
@@ -120,25 +179,7 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     view.catalogue = std::move(catalogue);
     auto& header = segment.header();
     const std::uint64_t now = monotonic_ns();
-    const auto counters = segment.kernels();
-    // Instrumented launches before all launches: what is counted in between can't make more of them than there are.
-    const auto copies = segment.copies();
-    for (std::size_t i = 0; i < view.catalogue.copies.size() && i < copies.size(); ++i)
-        view.copy_launches.push_back(read_word(copies[i].launches));
-    for (std::size_t i = 0; i < view.catalogue.kernels.size() && i < counters.size(); ++i) {
-        KernelCounts counts;
-        counts.instrumented = read_word(counters[i].launches_instrumented);
-        counts.left_out = read_word(counters[i].launches_left_out);
-        counts.launches = read_word(counters[i].launches);
-        counts.captured = read_word(counters[i].launches_captured);
-        counts.copy_reason = read_word(counters[i].copy_reason);
-        view.counts.push_back(counts);
-    }
-    view.counts.resize(view.catalogue.kernels.size());
-    for (std::size_t i = 0; i < view.copy_launches.size(); ++i)
-        if (const std::uint32_t kernel = view.catalogue.copies[i].kernel_id;
-            kernel >= 1 && kernel <= view.counts.size())
-            view.counts[kernel - 1].banked += read_word(copies[i].launches_banked);
+    read_counts(segment, view);
     // A map is in the segment before it is in the catalogue.
     if (view.catalogue.maps.size() > segment.map_count())
         return error("EGPU-M012", "the session's catalogue and its maps disagree");
@@ -157,6 +198,7 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     view.longest_wait_ns = read_word(header.wait_ns_longest);
     view.unanswered_images = read_word(header.images_unanswered);
     view.unknown_launches = read_word(header.launches_unknown);
+    view.unasked_launches = read_word(header.launches_unasked);
     view.partly_counted_graphs = read_word(header.graph_launches_partly);
     view.drained = read_word(header.end_reason) != EGPU_END_NONE;
     view.last_drain_age_ns = age(read_word(header.last_drain_ns), now);

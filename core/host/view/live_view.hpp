@@ -11,6 +11,9 @@ namespace egpu::host {
 /// A segment's counters and maps under a catalogue that is at hand.
 Result<SessionView> view_session(const segment::View& segment, Catalogue catalogue);
 
+/// Only the counters of its kernels, by kernel id - 1.
+std::vector<KernelCounts> kernel_counts(const segment::View& segment, Catalogue catalogue);
+
 /// The session as it stands now, with the catalogue that its egpu process published. EGPU-M01x where the catalogue
 /// can't be read.
 Result<SessionView> read_session(const segment::View& segment);

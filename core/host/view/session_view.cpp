@@ -6,6 +6,14 @@
 
 namespace egpu::host {
 
+FormerLaunches& FormerLaunches::operator+=(const FormerLaunches& other) {
+    busy += other.busy;
+    no_source += other.no_source;
+    changed += other.changed;
+    refused += other.refused;
+    return *this;
+}
+
 std::uint64_t SessionView::launches() const {
     std::uint64_t sum = 0;
     for (const auto& count : counts)
@@ -35,7 +43,7 @@ Coverage SessionView::coverage(std::string_view probe, std::uint32_t kernel_id) 
             return index < catalogue.probes.size() && catalogue.probes[index].probe == probe;
         });
         if (holds_it && (kernel_id == 0 || copy.kernel_id == kernel_id))
-            covered[copy.kernel_id] += i < copy_launches.size() ? copy_launches[i] : 0;
+            covered[copy.kernel_id] += i < copies.size() ? copies[i].launches : 0;
     }
     Coverage coverage;
     for (const auto& [kernel, launches] : covered) {
@@ -51,7 +59,8 @@ Coverage SessionView::coverage_of(const MapData& data, std::uint32_t kernel_id) 
 }
 
 bool SessionView::complete() const {
-    bool whole = drained && unknown_launches == 0 && partly_counted_graphs == 0 && other_processes == 0;
+    bool whole =
+        drained && unknown_launches == 0 && unasked_launches == 0 && partly_counted_graphs == 0 && other_processes == 0;
     // A kernel that no probe asks for is not missed; any other state than "instrumented" is.
     for (std::size_t i = 0; i < counts.size(); ++i)
         whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||

@@ -15,13 +15,33 @@
 
 namespace egpu::host {
 
+/// Launches by graphs that went on with a copy after another one, or the original, was to run in its place.
+struct FormerLaunches {
+    std::uint64_t busy = 0;       ///< the graph's last launch was not known to be over
+    std::uint64_t no_source = 0;  ///< the graph that the instance was made from is gone, and could not be kept
+    std::uint64_t changed = 0;    ///< the application changed its nodes
+    std::uint64_t refused = 0;    ///< the driver refused the change
+    std::uint64_t all() const { return busy + no_source + changed + refused; }
+    FormerLaunches& operator+=(const FormerLaunches& other);
+};
+
+/// Of one instrumented copy.
+struct CopyCounts {
+    std::uint64_t launches = 0;
+    FormerLaunches former;          ///< of `launches`
+    std::uint64_t banked = 0;       ///< of `launches`: read constants from its own bank
+    std::uint32_t graph_nodes = 0;  ///< nodes of graph instances that hold it now
+};
+
 struct KernelCounts {
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
-    std::uint64_t captured = 0;     ///< by graphs whose nodes hold the original
-    std::uint64_t left_out = 0;     ///< ran the original because --sample leaves them out
-    std::uint64_t banked = 0;       ///< of the instrumented: read constants from their copy's own bank
-    std::uint32_t copy_reason = 0;  ///< egpu_copy_reason: why its copy did not run, last
+    std::uint64_t captured = 0;      ///< by graphs whose nodes hold the original
+    std::uint64_t left_out = 0;      ///< ran the original because --sample leaves them out
+    std::uint64_t banked = 0;        ///< of the instrumented: read constants from their copy's own bank
+    std::uint32_t copy_reason = 0;   ///< egpu_copy_reason: why its copy did not run, last
+    FormerLaunches former;           ///< of all its copies
+    std::uint32_t nodes_behind = 0;  ///< of graph instances: they hold something else than what launches are to run
 };
 
 /// How many of the launches of some kernels a probe saw.
@@ -33,9 +53,9 @@ struct Coverage {
 
 struct SessionView {
     Catalogue catalogue;
-    std::vector<KernelCounts> counts;          ///< by kernel id - 1
-    std::vector<std::uint64_t> copy_launches;  ///< by copy id - 1
-    std::vector<MapData> maps;                 ///< by map index; `map` points into `catalogue`
+    std::vector<KernelCounts> counts;  ///< by kernel id - 1
+    std::vector<CopyCounts> copies;    ///< by copy id - 1
+    std::vector<MapData> maps;         ///< by map index; `map` points into `catalogue`
 
     std::string device_name;  ///< "" until the application used CUDA
     std::uint32_t compute_capability = 0;
@@ -49,6 +69,7 @@ struct SessionView {
     std::uint64_t longest_wait_ns = 0;
     std::uint32_t unanswered_images = 0;      ///< loads that went on before their copies were ready
     std::uint64_t unknown_launches = 0;       ///< of functions that belong to no image seen
+    std::uint64_t unasked_launches = 0;       ///< of originals that may have been captured: the driver did not say
     std::uint64_t partly_counted_graphs = 0;  ///< graph launches that may have run kernels nobody counted
     bool drained = false;                     ///< the final copy was made: totals are complete
     std::optional<std::uint64_t> last_drain_age_ns;

@@ -114,6 +114,7 @@ enum egpu_copy_reason {
     EGPU_COPY_SUPERSEDED = 10,   /* another command for the kernel came before it was loaded */
     EGPU_COPY_NO_KERNEL = 11,    /* the kernel's image is not loaded now */
     EGPU_COPY_NO_REFRESH = 12,   /* its constants could not be made equal to the original's before a launch */
+    EGPU_COPY_CAPTURE_UNKNOWN = 13, /* the driver did not say whether the launch was being captured */
 };
 
 #ifdef __cplusplus

@@ -119,7 +119,9 @@ struct egpu_segment_header {
     struct egpu_ring commands;  /* producer H, consumer the agent's drain thread */
     uint32_t sample_launches;   /* H: 0 or 1: every launch runs the copy, N: one in N of each kernel */
     uint32_t copies_waiting;    /* A: copies that wait for a quiet moment to be loaded */
-    uint8_t reserved[136];
+    uint64_t launches_unasked;  /* A: launches of originals of which the driver did not say whether they were captured:
+                                   counted only where a graph launches them */
+    uint8_t reserved[128];
     uint64_t graph_launches;        /* A: launches of instantiated graphs */
     uint64_t graph_launches_partly; /* A: of these, those that may have run kernels that nobody counted */
 };
@@ -128,8 +130,8 @@ struct egpu_segment_header {
 struct egpu_kernel_counters {
     uint64_t launches;
     uint64_t launches_instrumented;
-    uint64_t first_launch_ns; /* CLOCK_MONOTONIC, 0: never */
-    uint64_t last_launch_ns;
+    uint32_t graph_nodes; /* A: nodes of living graph instances that hold the original */
+    uint32_t reserved[3];
     uint32_t copy_state;        /* A: 0 none, 1 loaded, 2 load failed (code in copy_result) */
     int32_t copy_result;        /* A: CUresult of a failed load */
     uint64_t launches_captured; /* A: of `launches`, those by graphs whose nodes hold the original */
@@ -138,10 +140,23 @@ struct egpu_kernel_counters {
     uint64_t launches_left_out; /* A: of `launches`, those that ran the original because it was not their turn */
 };
 
-/* One instrumented copy (index = copy id - 1): a kernel has a new one with each set of probes. */
+/* Why a graph instance goes on with a copy after its kernel is to run another one, or its original. */
+enum egpu_graph_reason {
+    EGPU_GRAPH_BUSY = 0,      /* its last launch was not known to be over */
+    EGPU_GRAPH_NO_SOURCE = 1, /* the graph it was made from is gone, and could not be kept */
+    EGPU_GRAPH_CHANGED = 2,   /* the application changed nodes since: their parameters are not known */
+    EGPU_GRAPH_REFUSED = 3,   /* the driver refused the change */
+};
+#define EGPU_GRAPH_REASONS 4u
+
+/* One instrumented copy (index = copy id - 1): a kernel has a new one with each set of probes. A cache line each: they
+ * are counted on launches, by whatever threads. */
 struct egpu_copy_counters {
-    uint64_t launches;        /* A */
-    uint64_t launches_banked; /* A: of these, those that read constants from the copy's own bank */
+    uint64_t launches;                            /* A */
+    uint64_t launches_former[EGPU_GRAPH_REASONS]; /* A: of `launches`, those by graphs after it was to run no more */
+    uint64_t launches_banked;                     /* A: of `launches`, those that read constants from its own bank */
+    uint32_t graph_nodes;                         /* A: nodes of living graph instances that hold it */
+    uint32_t reserved[3];
 };
 
 /* One map of the session. */

@@ -75,15 +75,16 @@ EGPU_AT(egpu_segment_header, reserve, 1048);
 EGPU_AT(egpu_segment_header, commands, 1064);
 EGPU_AT(egpu_segment_header, sample_launches, 1104);
 EGPU_AT(egpu_segment_header, copies_waiting, 1108);
-EGPU_AT(egpu_segment_header, reserved, 1112);
+EGPU_AT(egpu_segment_header, launches_unasked, 1112);
+EGPU_AT(egpu_segment_header, reserved, 1120);
 EGPU_AT(egpu_segment_header, graph_launches, 1248);
 EGPU_AT(egpu_segment_header, graph_launches_partly, 1256);
 static_assert(sizeof(egpu_segment_header) == 1264);
 
 EGPU_AT(egpu_kernel_counters, launches, 0);
 EGPU_AT(egpu_kernel_counters, launches_instrumented, 8);
-EGPU_AT(egpu_kernel_counters, first_launch_ns, 16);
-EGPU_AT(egpu_kernel_counters, last_launch_ns, 24);
+EGPU_AT(egpu_kernel_counters, graph_nodes, 16);
+EGPU_AT(egpu_kernel_counters, reserved, 20);
 EGPU_AT(egpu_kernel_counters, copy_state, 32);
 EGPU_AT(egpu_kernel_counters, copy_result, 36);
 EGPU_AT(egpu_kernel_counters, launches_captured, 40);
@@ -93,8 +94,12 @@ EGPU_AT(egpu_kernel_counters, launches_left_out, 56);
 static_assert(sizeof(egpu_kernel_counters) == 64);
 
 EGPU_AT(egpu_copy_counters, launches, 0);
-EGPU_AT(egpu_copy_counters, launches_banked, 8);
-static_assert(sizeof(egpu_copy_counters) == 16);
+EGPU_AT(egpu_copy_counters, launches_former, 8);
+EGPU_AT(egpu_copy_counters, launches_banked, 40);
+EGPU_AT(egpu_copy_counters, graph_nodes, 48);
+EGPU_AT(egpu_copy_counters, reserved, 52);
+static_assert(sizeof(egpu_copy_counters) == 64);
+static_assert(sizeof(egpu_copy_counters::launches_former) == 8 * EGPU_GRAPH_REASONS);
 
 EGPU_AT(egpu_map_entry, name, 0);
 EGPU_AT(egpu_map_entry, value_bytes, 64);
