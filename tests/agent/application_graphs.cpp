@@ -297,6 +297,7 @@ int main(int argc, char** argv) {
     int originals = 0, copies = 0, not_relaxed = 0;
     const auto counts = reinterpret_cast<void (*)(int*, int*, int*)>(dlsym(library, "mock_counts"));
     counts(&originals, &copies, &not_relaxed);
-    std::printf("originals %d copies %d\nok\n", originals, copies);
+    const auto asked = reinterpret_cast<int (*)()>(dlsym(library, "mock_capture_questions"));
+    std::printf("originals %d copies %d\nasked %d\nok\n", originals, copies, asked());
     return 0;
 }

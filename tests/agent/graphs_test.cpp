@@ -156,6 +156,18 @@ TEST(GraphSession, WhatInstancesKeepGoesWithThem) {
     EXPECT_EQ(host.work().graph_nodes, 0u);
 }
 
+// Whether a stream is captured is asked once a launch, and only while a capture is under way.
+TEST(GraphSession, ACaptureIsAskedForWhereThereIsOne) {
+    for (const auto& [way, questions] :
+         {std::pair("captured-module", 3), {"between-launches", 1}, {"added-nodes", 0}}) {
+        FakeHost host({});
+        const Outcome outcome = run_graphs(host.name(), way);
+        host.stop();
+        EXPECT_TRUE(outcome.ok()) << outcome.output;
+        EXPECT_THAT(outcome.output, HasSubstr("asked " + std::to_string(questions) + "\n")) << way;
+    }
+}
+
 // A launch of which the driver doesn't say whether it is captured runs its original, and counts once: with its graph.
 TEST(GraphSession, ACaptureThatCantBeAskedForIsCountedOnce) {
     FakeHost host({});

@@ -49,6 +49,7 @@ std::map<CUkernel, bool> kernels;
 std::map<CUfunction, CUkernel> kernel_of;
 std::map<CUstream, CUgraph> captures;
 int graphs_alive = 0;  // without children
+int capture_questions = 0;
 
 // A node holds a function; a library's kernel stands for its function in the current context.
 CUfunction function_of(CUfunction named, CUkernel kernel) {
@@ -139,6 +140,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     return CUDA_SUCCESS;
 }
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    ++capture_questions;
     if (const char* error = std::getenv("MOCK_CAPTURE_ERROR"); error != nullptr)
         return static_cast<CUresult>(std::atoi(error));
     *status = captures.contains(stream) ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
@@ -172,6 +174,9 @@ CUresult cuGraphDestroy(CUgraph graph) {
     --graphs_alive;
     delete graph;
     return CUDA_SUCCESS;
+}
+int mock_capture_questions(void) {
+    return capture_questions;
 }
 int mock_graphs_alive(void) {
     return graphs_alive;

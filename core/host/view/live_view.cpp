@@ -105,8 +105,8 @@ void read_counts(const segment::View& segment, SessionView& view) {
         counts.launches = read_word(counters[i].launches);
         counts.captured = read_word(counters[i].launches_captured);
         counts.copy_reason = read_word(counters[i].copy_reason);
-        // The original's nodes are behind where a copy is to run.
-        if (view.catalogue.kernels[i].copy != 0)
+        // The original's nodes are behind where a copy is to run since a change; else the original has its reason.
+        if (view.catalogue.changes != 0 && view.catalogue.kernels[i].copy != 0)
             counts.nodes_behind = read_word(counters[i].graph_nodes);
         view.counts.push_back(counts);
     }
