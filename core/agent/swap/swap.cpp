@@ -9,6 +9,7 @@
 #include "agent/kernels/inventory.hpp"
 #include "agent/kernels/observe.hpp"
 #include "agent/session/session.hpp"
+#include "agent/timing/timers.hpp"
 #include "segment/access/shared.hpp"
 
 namespace egpu::agent {
@@ -44,6 +45,27 @@ bool may_be_recorded(const Copy& copy, CUfunction asked, const Place& place) {
 bool has_its_turn(const egpu_segment_header& header, egpu_kernel_counters* counters) {
     const std::uint32_t one_in = load_relaxed(header.sample_launches);
     return one_in <= 1 || add_relaxed(counters->sample_turns, std::uint32_t{1}) % one_in == 0;
+}
+
+TimedShape timed_shape(const LaunchShape& shape) {
+    const BlockShape& block = shape.block;
+    return {.grid = {shape.grid.x, shape.grid.y, shape.grid.z},
+            .block = {shape.threads.x, shape.threads.y, shape.threads.z},
+            .shared_bytes = block.shared_bytes,
+            .cluster = {block.cluster[0], block.cluster[1], block.cluster[2]},
+            .cooperative = block.cooperative};
+}
+
+// While overhead is measured each launch's turn depends on the one before it of the same shape. Its time begins here:
+// what is queued for a copy before it belongs to it.
+Turn turn_of(const egpu_segment_header& header, const Kernel& kernel, Copy* copy, const Place& place,
+             const LaunchShape& shape) {
+    if (!has_timers(place) || !may_follow_other_work(shape.block.config))
+        return {has_its_turn(header, kernel.counters), {}};
+    const auto index = static_cast<std::uint32_t>(copy->counters - view().copies().data());
+    const Turn turn = next_turn(place, &copy->pairing, index, key_of(timed_shape(shape)));
+    begin_time(turn.timed, shape.stream, shape.form);
+    return turn;
 }
 
 bool fails_without_harm(CUresult result) {
@@ -167,8 +189,11 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
     }
     const bool recorded = capture == Capture::active;
     // A node stays what it is over all replays: it takes no turns, and its launches all run the copy.
-    if (!recorded && !has_its_turn(header, kernel->counters))
-        return {.function = asked, .kernel = kernel, .counted = true, .left_out = true};
+    Turn turn;
+    if (!recorded)
+        turn = turn_of(header, *kernel, copy, *place, shape);
+    if (!turn.runs_copy)
+        return {.function = asked, .kernel = kernel, .counted = true, .left_out = true, .timed = turn.timed};
     if (recorded && !may_be_recorded(*copy, asked, *place))
         return original;
     const CUfunction banked = recorded ? nullptr : refreshed(copy, place, shape.block, shape.stream, shape.form);
@@ -179,7 +204,8 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
             .capture = capture,
             .place = index_of(*place),
             .counters = copy->counters,
-            .banked = banked != nullptr};
+            .banked = banked != nullptr,
+            .timed = turn.timed};
 }
 
 Choice original_only(CUfunction asked) {
