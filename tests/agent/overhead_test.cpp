@@ -85,6 +85,13 @@ TEST(Overhead, LaunchesGoInPairsAndAreTimed) {
     }
 }
 
+TEST(Overhead, AKernelThatIsLaunchedOnceRunsItsCopy) {
+    FakeHost host(measuring());
+    EXPECT_EQ(measure(host, "plain", 1).sequence, "c");
+    host.stop();
+    EXPECT_EQ(host.work().launches_instrumented, 1u);
+}
+
 TEST(Overhead, WithoutTheOptionNothingAlternatesAndThereAreNoEvents) {
     FakeHost host({});
     const Measured measured = measure(host, "plain", 10);

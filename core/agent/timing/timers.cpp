@@ -243,7 +243,8 @@ Turn next_turn(const Place& place, Pairing* pairing, std::uint32_t copy, std::ui
     open = {false, room != nullptr && warm ? take_slot(*pool) : kNoSlot, key};
     if (room == nullptr || (warm && open.slot == kNoSlot))
         return {};  // other shapes' pairs are open, or all timers are in use
-    open.first_runs_copy = first_runs_copy(segment::add_relaxed(pairing->begun, std::uint64_t{1}));
+    // And a kernel that is launched once runs its copy: its probes would miss it altogether.
+    open.first_runs_copy = !warm || first_runs_copy(segment::add_relaxed(pairing->begun, std::uint64_t{1}));
     begin_pair(*pool, room, open, copy);
     return {open.first_runs_copy, launch_in(*pool, open.slot, 0)};
 }
