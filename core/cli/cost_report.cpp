@@ -68,7 +68,7 @@ std::string waited_text(const SessionView& view) {
 
 std::vector<std::string> cost_report(const SessionView& view) {
     std::vector<std::string> lines;
-    if (view.device_name.empty() || view.catalogue.maps.empty())
+    if (view.device_name.empty())
         return lines;
     if (view.catalogue.measure_overhead)
         add_overheads(view, lines);

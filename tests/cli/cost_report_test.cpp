@@ -91,6 +91,17 @@ TEST(CostReport, FewPairsAreNoFigure) {
     EXPECT_EQ(cost_report(view)[0], "overhead: n/a: no launch ran an instrumented copy");
 }
 
+TEST(CostReport, WithoutProbesThereIsNothingToMeasure) {
+    host::SessionView view = view_on_gpu({});
+    view.catalogue.maps.clear();
+    view.most_gpu_memory_bytes = 0;
+    EXPECT_THAT(cost_report(view), ElementsAre("no call of the application waited 1 ms for egpu"));
+    view.catalogue.measure_overhead = true;
+    EXPECT_EQ(cost_report(view)[0], "overhead: n/a: no launch ran an instrumented copy");
+    view.device_name.clear();
+    EXPECT_THAT(cost_report(view), IsEmpty()) << "it used no CUDA";
+}
+
 TEST(CostReport, NamesTheProbesWhereTheyChanged) {
     host::SessionView view = view_on_gpu({times(64, 61'200, 1.12)});
     view.catalogue.measure_overhead = true;

@@ -13,7 +13,8 @@
 namespace egpu::host {
 
 /// Over pairs of launches of one shape, one of each. A launch's time is that between an event before and one after it
-/// in its stream: what the driver and the device need to start it is in it, so that short kernels seem to pay less.
+/// in its stream: what the driver and the device need to start it is in it, so that short kernels seem to pay less, and
+/// so is what other streams take of the device meanwhile.
 struct MeasuredOverhead {
     double original_ns = 0;      ///< of a launch, mean
     double instrumented_ns = 0;  ///< of a launch, mean
