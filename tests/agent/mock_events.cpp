@@ -28,7 +28,7 @@ thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 std::mutex clock_lock;
 unsigned long long clock_ns = 0, settled_ns = 0;
 int launches = 0, events = 0;
-std::string sequence;  // o: original, c: copy, r: cuEventRecord, R: cuEventRecord_ptsz
+std::string sequence;  // o: original, c: copy, r: cuEventRecord, R: cuEventRecord_ptsz, d: copy on the device
 
 CUresult record(CUevent event, CUstream stream, char form) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -60,6 +60,11 @@ void mock_ran(bool is_copy, unsigned long long nanoseconds) {
     clock_ns += heavy ? 3 * nanoseconds : nanoseconds;
     ++launches;
     sequence += is_copy ? 'c' : 'o';
+}
+
+void mock_copied_on_device() {
+    const std::lock_guard lock(clock_lock);
+    sequence += 'd';
 }
 
 void mock_settled() {

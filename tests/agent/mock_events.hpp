@@ -6,6 +6,8 @@
 
 /// A launch ran: the device's clock goes on by so many ns.
 void mock_ran(bool is_copy, unsigned long long nanoseconds);
+/// A copy on the device is queued.
+void mock_copied_on_device();
 /// Everything up to now is done (MOCK_EVENTS_PENDING).
 void mock_settled();
 

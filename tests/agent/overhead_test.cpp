@@ -13,6 +13,7 @@ namespace egpu::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double kRatio = 1.12;  // of the mock's times below
 
@@ -141,6 +142,19 @@ TEST(Overhead, ClustersAndCooperativeLaunchesAreTimedToo) {
     host.stop();
     expect_all_counted(host, measured);
     expect_times(host.times(), 36, 100'000);
+}
+
+TEST(Overhead, WhatIsCopiedForACopysConstantsIsPartOfItsTime) {
+    HostOptions options = measuring();
+    options.bank_lines = "// mock-add\n// mock-bank\n// mock-time 112000\n";
+    FakeHost host(options);
+    const Measured measured = measure(host, "constants-plain", 40);
+    host.stop();
+    EXPECT_TRUE(measured.outcome.ok()) << measured.outcome.output;
+    EXPECT_EQ(host.work().launches_instrumented, measured.copies());
+    EXPECT_GT(host.times().pairs, 5u);
+    EXPECT_THAT(measured.sequence, HasSubstr("rdcr"));
+    EXPECT_THAT(measured.sequence, Not(HasSubstr("drc")));
 }
 
 TEST(Overhead, NoEventStandsBetweenKernelsThatMayOverlap) {

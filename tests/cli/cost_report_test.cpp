@@ -43,7 +43,10 @@ host::SessionView view_on_gpu(std::vector<host::LaunchTimes> of_copies) {
         kernel.state = host::KernelState::instrumented;
         view.catalogue.kernels.push_back(kernel);
         view.catalogue.copies.push_back({kernel.id, {0}});
-        view.counts.push_back({200, 110, 0, 90, 0});
+        host::KernelCounts& counts = view.counts.emplace_back();
+        counts.launches = 200;
+        counts.instrumented = 110;
+        counts.left_out = 90;
     }
     view.copy_times = std::move(of_copies);
     view.most_gpu_memory_bytes = 12u << 20;

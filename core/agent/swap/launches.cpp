@@ -14,13 +14,14 @@ template <typename Launch>
 [[gnu::always_inline]] inline CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launch) {
     if (Forwarded::nested())
         return launch(asked);
-    const Choice choice = choose(asked, shape);
+    TimedLaunch timed;
+    const Choice choice = choose(asked, shape, &timed);
     CUresult result;
     {
         const Forwarded forwarded;
         result = launch(choice.function);
     }
-    end_time(choice.timed, shape.stream, shape.form, result == CUDA_SUCCESS);
+    end_time(timed, shape.stream, shape.form, result == CUDA_SUCCESS);
     if (!book(choice, result))
         return result;
     const Forwarded forwarded;

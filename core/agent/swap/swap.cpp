@@ -58,14 +58,20 @@ TimedShape timed_shape(const LaunchShape& shape) {
 
 // While overhead is measured each launch's turn depends on the one before it of the same shape. Its time begins here:
 // what is queued for a copy before it belongs to it.
-Turn turn_of(const egpu_segment_header& header, const Kernel& kernel, Copy* copy, const Place& place,
-             const LaunchShape& shape) {
-    if (!has_timers(place) || !may_follow_other_work(shape.block.config))
-        return {has_its_turn(header, kernel.counters), {}};
+[[gnu::noinline]] bool has_its_turn_in_pair(Copy* copy, const Place& place, const LaunchShape& shape,
+                                            TimedLaunch* timed) {
     const auto index = static_cast<std::uint32_t>(copy->counters - view().copies().data());
     const Turn turn = next_turn(place, &copy->pairing, index, key_of(timed_shape(shape)));
-    begin_time(turn.timed, shape.stream, shape.form);
-    return turn;
+    *timed = turn.timed;
+    begin_time(*timed, shape.stream, shape.form);
+    return turn.runs_copy;
+}
+
+bool runs_copy(const egpu_segment_header& header, const Kernel& kernel, Copy* copy, const Place& place,
+               const LaunchShape& shape, TimedLaunch* timed) {
+    if (has_timers(place) && may_follow_other_work(shape.block.config))
+        return has_its_turn_in_pair(copy, place, shape, timed);
+    return has_its_turn(header, kernel.counters);
 }
 
 bool fails_without_harm(CUresult result) {
@@ -159,7 +165,7 @@ bool context_idle(CUstream stream) {
     return place != nullptr && is_idle(*place);
 }
 
-Choice choose(CUfunction asked, const LaunchShape& shape) {
+Choice choose(CUfunction asked, const LaunchShape& shape, TimedLaunch* timed) {
     const Mode now = mode();
     if (!is_counting(now))
         return {asked};
@@ -189,11 +195,8 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
     }
     const bool recorded = capture == Capture::active;
     // A node stays what it is over all replays: it takes no turns, and its launches all run the copy.
-    Turn turn;
-    if (!recorded)
-        turn = turn_of(header, *kernel, copy, *place, shape);
-    if (!turn.runs_copy)
-        return {.function = asked, .kernel = kernel, .counted = true, .left_out = true, .timed = turn.timed};
+    if (!recorded && !runs_copy(header, *kernel, copy, *place, shape, timed))
+        return {.function = asked, .kernel = kernel, .counted = true, .left_out = true};
     if (recorded && !may_be_recorded(*copy, asked, *place))
         return original;
     const CUfunction banked = recorded ? nullptr : refreshed(copy, place, shape.block, shape.stream, shape.form);
@@ -204,8 +207,7 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
             .capture = capture,
             .place = index_of(*place),
             .counters = copy->counters,
-            .banked = banked != nullptr,
-            .timed = turn.timed};
+            .banked = banked != nullptr};
 }
 
 Choice original_only(CUfunction asked) {

@@ -41,10 +41,11 @@ struct Choice {
     egpu_copy_counters* counters = nullptr;  ///< of the copy
     bool left_out = false;                   ///< its copy was not to run: another launch's turn
     bool banked = false;                     ///< the copy's form with constants of its own (kernels/constants.hpp)
-    TimedLaunch timed = {};                  ///< its time has begun: end_time() after it
 };
 
-Choice choose(CUfunction asked, const LaunchShape& shape);
+/// `timed` is changed where the launch is timed: its time has begun, end_time() belongs after it. Null only for what is
+/// recorded.
+Choice choose(CUfunction asked, const LaunchShape& shape, TimedLaunch* timed = nullptr);
 
 /// Before a capture is begun somewhere: from now on launches may be recorded.
 void capture_begins();
