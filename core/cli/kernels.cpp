@@ -14,6 +14,8 @@
 #include "cli/run.hpp"
 #include "cli/sessions.hpp"
 #include "cli/terminal.hpp"
+#include "host/export/overhead_json.hpp"
+#include "host/findings/overhead.hpp"
 #include "host/pipeline/pipeline.hpp"
 #include "ptx/fatbin/image.hpp"
 
@@ -100,7 +102,15 @@ Columns columns_of(const host::Catalogue& catalogue) {
     return columns;
 }
 
-void print_json(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts, bool launches_known) {
+std::string overhead_text(const std::vector<host::Overhead>& overheads, std::uint32_t kernel_id) {
+    for (const auto& overhead : overheads)
+        if (overhead.kernel_id == kernel_id)
+            return overhead.measured ? overhead.measured->text() : "n/a";
+    return "n/a";
+}
+
+void print_json(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts,
+                const std::vector<host::Overhead>& overheads, bool launches_known) {
     auto list = ordered_json::array();
     for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
         const auto& kernel = catalogue.kernels[i];
@@ -121,6 +131,7 @@ void print_json(const host::Catalogue& catalogue, const std::vector<host::Kernel
              {"launches_left_out", launches_known ? ordered_json(counts[i].left_out) : ordered_json(nullptr)},
              {"launches_former", launches_known ? ordered_json(counts[i].former.all()) : ordered_json(nullptr)},
              {"graph_nodes_behind", launches_known ? ordered_json(counts[i].nodes_behind) : ordered_json(nullptr)},
+             {"overhead", host::overhead_json(overheads, kernel.id)},
              {"registers", figures_json(kernel.registers)},
              {"spill_bytes", figures_json(kernel.spill_bytes)},
              {"local_bytes", figures_json(kernel.local_bytes)},
@@ -133,10 +144,11 @@ void print_json(const host::Catalogue& catalogue, const std::vector<host::Kernel
 }
 
 /// `counts` is empty where nothing was launched: files.
-void print_kernels(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts, bool json) {
+void print_kernels(const host::Catalogue& catalogue, const std::vector<host::KernelCounts>& counts,
+                   const std::vector<host::Overhead>& overheads, bool json) {
     const bool launches_known = !counts.empty();
     if (json)
-        return print_json(catalogue, counts, launches_known);
+        return print_json(catalogue, counts, overheads, launches_known);
     TextTable table;
     table.column("KERNEL", Align::left);
     if (launches_known)
@@ -149,6 +161,8 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
         table.column("SPILLS", Align::left);
     if (columns.three)
         table.column("WARPS", Align::left);
+    if (!overheads.empty())
+        table.column("OVERHEAD");
     table.column("MODULE", Align::left);
     for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
         const auto& kernel = catalogue.kernels[i];
@@ -163,6 +177,8 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
             cells.push_back(figures_text(kernel.spill_bytes));
         if (columns.three)
             cells.push_back(figures_text(kernel.resident_warps()));
+        if (!overheads.empty())
+            cells.push_back(overhead_text(overheads, kernel.id));
         cells.push_back(kernel.module);
         table.row(std::move(cells));
     }
@@ -215,7 +231,7 @@ int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> pro
     }
     pipeline.finish_insights(kInsights);
     if (options.json || !pipeline.catalogue().kernels.empty())
-        print_kernels(pipeline.catalogue(), {}, options.json);
+        print_kernels(pipeline.catalogue(), {}, {}, options.json);
     for (const auto& text : pipeline.catalogue().diagnostics)
         fmt::print(stderr, "{}", text);
     return failed ? kEnvironment : kYes;
@@ -231,7 +247,7 @@ int list_program(const KernelsOptions& options) {
     const auto outcome = run_program(run);
     if (!outcome.view)
         return outcome.exit_code == 0 ? kEnvironment : outcome.exit_code;
-    print_kernels(outcome.view->catalogue, outcome.view->counts, options.json);
+    print_kernels(outcome.view->catalogue, outcome.view->counts, host::overheads(*outcome.view), options.json);
     return kYes;
 }
 
@@ -241,7 +257,7 @@ int list_session(const KernelsOptions& options) {
         print_errors(view.errors());
         return kEnvironment;
     }
-    print_kernels(view->catalogue, view->counts, options.json);
+    print_kernels(view->catalogue, view->counts, host::overheads(*view), options.json);
     return kYes;
 }
 

@@ -36,10 +36,12 @@ RunOutcome failed(int exit_code) {
 /// True where the stand-ins are to be used; says which device is used.
 bool choose_device(const RunOptions& options) {
     const bool driver = host::driver_present();
+    const char* overhead = options.overhead ? " --overhead measures nothing on it." : "";
     if (!options.quiet && options.simulated && driver)
-        say("using the simulated GPU, as asked. Its counts are exact; it knows no time.");
+        say(fmt::format("using the simulated GPU, as asked. Its counts are exact; it knows no time.{}", overhead));
     if (!options.quiet && !driver)
-        say("no NVIDIA driver: using the simulated GPU. Its counts are exact; it knows no time.");
+        say(fmt::format("no NVIDIA driver: using the simulated GPU. Its counts are exact; it knows no time.{}",
+                        overhead));
     return options.simulated || !driver;
 }
 
@@ -181,6 +183,12 @@ RunOutcome run_program(const RunOptions& options) {
         say(sample.error());
         return failed(kUsage);
     }
+    if (options.overhead && *sample > 1) {
+        say(error("EGPU-X055",
+                  "--overhead and --sample can't be had at once: both decide which launches run the probes",
+                  "measure the overhead in a run of its own"));
+        return failed(kUsage);
+    }
     if (const auto writable = summary_can_be_written(options); !writable) {
         say(writable.error());
         return failed(host::kCannot);
@@ -196,6 +204,7 @@ RunOutcome run_program(const RunOptions& options) {
     session_options.wait_ms = static_cast<std::uint32_t>(*wait_ns / 1'000'000);
     session_options.gpu_memory_bytes = *memory;
     session_options.sample_launches = *sample;
+    session_options.measure_overhead = options.overhead;
     session_options.reserve_bytes = *reserve;
     session_options.insights_wait_ms =
         std::max(options.insights_wait_ms, options.summary.empty() ? 0 : kSummaryInsightsMs);
@@ -253,6 +262,9 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
                      "Which launches run the probes: launches=1/N (of each kernel the first and every N-th after "
                      "it) or launches=all")
         ->capture_default_str();
+    command->add_flag("--overhead", options->overhead,
+                      "Measure what the probes cost each kernel: of launches of one shape every second one runs the "
+                      "original, and both are timed; figures are then of the others");
     command
         ->add_option("--reserve", options->reserve,
                      "Shared memory kept for the maps of probes that are added while the program runs")

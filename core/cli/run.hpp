@@ -18,6 +18,7 @@ struct RunOptions {
     ProbeOptions probes;
     std::vector<std::string> command;
     bool quiet = false, verbose = false, simulated = false, strict = false;
+    bool overhead = false;                ///< --overhead
     std::string summary;                  ///< --summary FILE, with %p %h %n %q{VAR}
     std::string wait = "2 s";             ///< --wait
     std::string gpu_memory = "64 MiB";    ///< --gpu-memory

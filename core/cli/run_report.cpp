@@ -11,6 +11,7 @@
 
 #include "base/names.hpp"
 #include "base/units.hpp"
+#include "cli/cost_report.hpp"
 #include "cli/terminal.hpp"
 #include "host/findings/findings.hpp"
 #include "host/findings/metrics.hpp"
@@ -67,6 +68,9 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     if (view.catalogue.sample_launches > 1)
         line +=
             fmt::format(" (--sample: one launch in {} of each kernel)", format_count(view.catalogue.sample_launches));
+    else if (view.left_out_launches() != 0)
+        line +=
+            fmt::format(" (--overhead: {} ran the original, to be compared)", format_count(view.left_out_launches()));
     std::uint64_t refused = 0;
     for (const auto& data : view.maps)
         refused += data.refused_keys;
@@ -299,6 +303,10 @@ std::vector<std::string> run_report(const SessionView& view, const host::RunFact
         add_wrapped("finding: " + findings[i].text, lines);
     if (findings.size() > kMostFindings)
         lines.push_back(fmt::format("  ({} more findings: --summary FILE lists all)", findings.size() - kMostFindings));
+    const auto cost = cost_report(view);
+    if (!cost.empty())
+        lines.emplace_back();
+    lines.insert(lines.end(), cost.begin(), cost.end());
     return lines;
 }
 

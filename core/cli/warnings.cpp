@@ -251,7 +251,8 @@ void add_missed_launches(const SessionView& view, std::vector<Diagnostic>& warni
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
         const auto& kernel = view.catalogue.kernels[i];
         const auto& count = view.counts[i];
-        // Launches that --sample leaves out are no loss: every figure says how many launches it stands for.
+        // Launches that --sample or --overhead leaves out are no loss: every figure says how many launches it stands
+        // for.
         const std::uint64_t expected = count.launches - std::min(count.left_out, count.launches);
         if (kernel.state != KernelState::instrumented || expected <= count.instrumented)
             continue;

@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
         synchronise();
         return finish();
     }
-    if (run_contexts(way, launches) || run_constants(way, launches))
+    if (run_contexts(way, launches) || run_constants(way, launches) || run_overhead(way, launches))
         return finish();
     retain_and_set();
     const CUfunction work = way == "library" ? load_work_as_library() : load_work();

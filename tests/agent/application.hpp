@@ -13,7 +13,7 @@
 namespace application {
 
 inline const char kText[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n// mock-registers 36\n"
+    ".version 7.0\n.target sm_70\n.address_size 64\n// mock-registers 36\n// mock-time 100000\n"
     ".visible .global .align 8 .u64 app_counter;\n.visible .const .align 8 .u64 app_table[2];\n"
     ".visible .entry work() { ret; }\n.visible .entry other() { ret; }\n";
 
@@ -111,11 +111,16 @@ inline void print_counts() {
         if (not_relaxed != 0)
             fail("loads outside relaxed capture mode");
     }
+    const auto sequence = reinterpret_cast<const char* (*)()>(dlsym(library, "mock_sequence"));
+    if (sequence != nullptr && std::getenv("PRINT_SEQUENCE") != nullptr)
+        std::printf("sequence %s\n", sequence());
 }
 
 /// Constants that change between launches; false where `way` is none of those.
 bool run_constants(const std::string& way, int launches);
 /// Several contexts and devices, modules that come and go, shapes of launches: false where `way` is none of those.
 bool run_contexts(const std::string& way, int launches);
+/// Launches that are timed against each other, and waits; the same.
+bool run_overhead(const std::string& way, int launches);
 
 }  // namespace application

@@ -71,6 +71,7 @@ segment::SegmentRequest request_for(const HostOptions& options) {
     request.ring_bytes = 4096;  // smaller than what is sent through it
     request.wait_ms = options.wait_ms;
     request.gpu_memory_limit = options.gpu_memory_limit;
+    request.measure_overhead = options.measure_overhead;
     return request;
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "segment/access/copy_times.hpp"
 #include "segment/channel/channel.hpp"
 #include "segment/create/create.hpp"
 #include "segment/snapshots/snapshots.hpp"
@@ -28,6 +29,7 @@ struct HostOptions {
     bool adds_up = true;        ///< what the map says of its values
     std::uint32_t late_ms = 0;  ///< the kernels and copies come so much later
     std::uint64_t gpu_memory_limit = 64u << 20;
+    bool measure_overhead = false;
 };
 
 class FakeHost {
@@ -38,6 +40,8 @@ public:
     const segment::View& view() const { return segment_->view(); }
     egpu_segment_header& header() const { return view().header(); }
     const egpu_kernel_counters& work() const { return view().kernels()[kWorkId - 1]; }
+    /// Of the only copy, against its original; only where overhead is measured.
+    segment::CopyTimes times() const { return segment::read_times(view().copy_times()[0]).value(); }
     const std::string& name() const { return segment_->name(); }
     /// The first word of slot 0 of map 0 in its current snapshot, summed over shards; ~0 where there is none.
     std::uint64_t counted() const;

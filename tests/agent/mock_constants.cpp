@@ -7,6 +7,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "mock_events.hpp"
+
 namespace {
 
 std::mutex changing;
@@ -55,6 +57,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
     mock_must_be_relaxed();
     if (const char* error = std::getenv("MOCK_REFRESH_ERROR"))
         return static_cast<CUresult>(std::atoi(error));
+    mock_copied_on_device();
     const std::lock_guard lock(changing);
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
     refreshed_on.push_back(stream);

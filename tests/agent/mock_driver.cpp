@@ -2,12 +2,12 @@
 // A driver that loads, launches and copies just enough to show what the agent does: "device" memory is host memory, a
 // kernel is a name in a text. Lines of the text say how it behaves:
 //   mock-add            a launch adds 1 to the word at egpu_table[0], and to that at egpu_table[1] where there is one
-//   mock-registers N, mock-local N, mock-launch-error N
+//   mock-registers N, mock-local N, mock-launch-error N, mock-time N (ns of a launch, for each block in x)
 //   mock-bank           a launch reads app_table from this module, which must have been refreshed (mock_constants.cpp)
 // Two devices, any number of contexts. As on a real one, a module's function launches in its context only, and what a
 // context allocated is gone with it: a copy that still writes there is counted (mock_counts), with what was loaded
 // outside relaxed capture mode. The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N
-// after the first.
+// after the first. MOCK_DEVICE=NAME names the devices.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +18,7 @@
 
 #include "gpu/device/driver.h"
 #include "mock_constants.hpp"
+#include "mock_events.hpp"
 #include "mock_graphs.hpp"
 
 struct CUctx_st {
@@ -57,7 +58,6 @@ CUctx_st primary[2] = {{0, {}}, {1, {}}};
 std::vector<std::pair<char*, std::size_t>> lost_memory;
 thread_local CUcontext current = nullptr;
 thread_local std::vector<CUcontext> stack;
-thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 int primary_references[2] = {};
 int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, outside_relaxed = 0;
 int stray_writes = 0, occupancy_calls = 0;
@@ -83,7 +83,7 @@ bool is_text(const void* image) {
 
 // The agent's own calls on threads of the application have to be made in relaxed mode.
 void check_relaxed(const Module& module) {
-    if (module.has("egpu_table") && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (module.has("egpu_table") && !mock_is_relaxed())
         ++outside_relaxed;
 }
 
@@ -106,7 +106,7 @@ void lose(CUcontext context) {
     context->memory.clear();
 }
 
-CUresult run(Function* function, CUstream stream) {
+CUresult run(Function* function, CUstream stream, unsigned int blocks) {
     if (mock_record(stream, reinterpret_cast<CUfunction>(function)))
         return CUDA_SUCCESS;
     const std::lock_guard lock(everything);
@@ -118,6 +118,7 @@ CUresult run(Function* function, CUstream stream) {
         return static_cast<CUresult>(error);
     const bool is_copy = module.has("egpu_table");
     ++(is_copy ? launches_of_copies : launches_of_originals);
+    mock_ran(is_copy, static_cast<unsigned long long>(module.number("mock-time", 0)) * blocks);
     if (module.has("mock-bank"))
         mock_reads_bank(stream, module.globals["app_table"]);
     if (!is_copy || !module.has("mock-add"))
@@ -166,7 +167,10 @@ CUresult attribute_of(int* value, CUfunction_attribute which, const Function* fu
 
 void mock_must_be_relaxed() {
     const std::lock_guard lock(everything);
-    outside_relaxed += capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED ? 1 : 0;
+    outside_relaxed += mock_is_relaxed() ? 0 : 1;
+}
+CUcontext mock_context_of(CUstream stream) {
+    return context_of(stream);
 }
 
 #pragma GCC visibility push(default)
@@ -200,7 +204,8 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     return ordinal < 2 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 CUresult cuDeviceGetName(char* name, int length, CUdevice) {
-    std::snprintf(name, static_cast<std::size_t>(length), "mock device");
+    const char* given = std::getenv("MOCK_DEVICE");
+    std::snprintf(name, static_cast<std::size_t>(length), "%s", given != nullptr ? given : "mock device");
     return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
@@ -274,6 +279,7 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit) {
     return CUDA_SUCCESS;
 }
 CUresult cuCtxSynchronize(void) {
+    mock_settled();
     return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream) {
@@ -285,10 +291,6 @@ CUresult cuStreamCreate(CUstream* stream, unsigned int) {
 }
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
     *context = context_of(stream);
-    return CUDA_SUCCESS;
-}
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-    std::swap(*mode, capture_mode);
     return CUDA_SUCCESS;
 }
 static CUresult load_text(CUmodule* module, const void* image, CUcontext context) {
@@ -385,20 +387,23 @@ static bool shared_fits(CUfunction function, unsigned int shared) {
     attribute_of(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function_of(function));
     return shared <= 48u << 10 || shared <= static_cast<unsigned int>(most);
 }
-CUresult cuLaunchKernel(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
-                        unsigned int, unsigned int shared, CUstream stream, void**, void**) {
-    return shared_fits(f, shared) ? run(function_of(f), stream) : CUDA_ERROR_INVALID_VALUE;
+static CUresult launch(CUfunction f, unsigned int blocks, unsigned int shared, CUstream stream) {
+    return shared_fits(f, shared) ? run(function_of(f), stream, blocks) : CUDA_ERROR_INVALID_VALUE;
 }
-CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+CUresult cuLaunchKernel(CUfunction f, unsigned int blocks, unsigned int, unsigned int, unsigned int, unsigned int,
+                        unsigned int, unsigned int shared, CUstream stream, void**, void**) {
+    return launch(f, blocks, shared, stream);
+}
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int blocks, unsigned int, unsigned int, unsigned int, unsigned int,
                              unsigned int, unsigned int shared, CUstream stream, void**, void**) {
-    return shared_fits(f, shared) ? run(function_of(f), stream) : CUDA_ERROR_INVALID_VALUE;
+    return launch(f, blocks, shared, stream);
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void**, void**) {
-    return shared_fits(f, config->sharedMemBytes) ? run(function_of(f), config->hStream) : CUDA_ERROR_INVALID_VALUE;
+    return launch(f, config->gridDimX, config->sharedMemBytes, config->hStream);
 }
-CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
-                                   unsigned int, unsigned int shared, CUstream stream, void**) {
-    return shared_fits(f, shared) ? run(function_of(f), stream) : CUDA_ERROR_INVALID_VALUE;
+CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int blocks, unsigned int, unsigned int, unsigned int,
+                                   unsigned int, unsigned int, unsigned int shared, CUstream stream, void**) {
+    return launch(f, blocks, shared, stream);
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {

@@ -181,24 +181,6 @@ int mock_capture_questions(void) {
 int mock_graphs_alive(void) {
     return graphs_alive;
 }
-CUresult cuEventCreate(CUevent* event, unsigned int) {
-    *event = reinterpret_cast<CUevent>(new int);
-    return CUDA_SUCCESS;
-}
-CUresult cuEventRecord(CUevent, CUstream) {
-    return CUDA_SUCCESS;
-}
-CUresult cuEventRecord_ptsz(CUevent, CUstream) {
-    return CUDA_SUCCESS;
-}
-CUresult cuEventQuery(CUevent) {
-    const char* busy = std::getenv("MOCK_BUSY");
-    return busy != nullptr && *busy == '2' ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
-}
-CUresult cuEventDestroy_v2(CUevent event) {
-    delete reinterpret_cast<int*>(event);
-    return CUDA_SUCCESS;
-}
 CUresult cuGraphDestroyNode(CUgraphNode node) {
     node->function = nullptr;  // kept: only the agent's view of it is looked at
     return CUDA_SUCCESS;

@@ -56,6 +56,11 @@ void exercise_rings(const View& view) {
     }
 }
 
+void exercise_times(const View& view) {
+    for (egpu_copy_times& times : view.copy_times())
+        add_pair(times, {1, 2, 0.5});
+}
+
 void exercise_maps(const View& view) {
     for (std::uint32_t i = 0; i < view.map_count(); ++i) {
         maps::Snapshot snapshot;
@@ -91,6 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     patch(input, memory, 0);
     touch_all(view);
     exercise_maps(view);
+    exercise_times(view);
     exercise_rings(view);
     read_catalogue(view);
     return 0;

@@ -149,6 +149,42 @@ def all_launches():
     equal(check_counts(summary)["launches_covered"], 20, "launches covered")
 
 
+@case("overhead on the simulated GPU: no figure, and no launch given up for one")
+def overhead_without_time():
+    with Run(probes=["bandwidth"], options=["--overhead"]) as run:
+        run.wait_for_launches(which=1)
+        equal([k["overhead"]["ratio"] for k in json.loads(run.ask("kernels", "-j").stdout)], [None], "ratio of a live session")
+        table = run.ask("kernels").stdout.decode().splitlines()
+        check("OVERHEAD" in table[0] and " n/a" in table[1], "\n".join(table))
+        text, summary = run.stop()
+    check("--overhead measures nothing on it" in text, "said at the start: " + text)
+    check("overhead: n/a: the simulated GPU knows no time" in text, "said at the end: " + text)
+    kernel = summary["kernels"][0]
+    equal(kernel["launches_left_out"], 0, "originals")
+    equal((kernel["overhead"]["ratio"], kernel["overhead"]["pairs"], kernel["overhead"]["reason"]),
+          (None, 0, "the simulated GPU knows no time"), "overhead")
+    check_counts(summary)
+
+
+@case("without --overhead there is no word of it on the simulated GPU")
+def no_overhead():
+    done, summary = observed([WORKLOAD, "loop", "--elements", str(ELEMENTS), "--launches", "3"])
+    check("overhead" not in done.stderr.decode(), done.stderr.decode())
+    equal((summary["kernels"][0]["overhead"], summary["session"]["measure_overhead"]), (None, False), "overhead")
+    waited = summary["application"]["waited"]
+    check(waited["total_ns"] >= waited["longest_ns"] and (waited["calls"] != 0) == (waited["total_ns"] != 0), f"waits: {waited}")
+
+
+@case("--overhead and --sample together are a usage error")
+def overhead_and_sample():
+    line = [EGPU, "run", "-p", "bandwidth", "--overhead", "--sample"]
+    done = subprocess.run(line + ["launches=1/2", "--", "true"], capture_output=True, timeout=30)
+    equal(done.returncode, 2, "exit code, " + done.stderr.decode())
+    check("EGPU-X055" in done.stderr.decode(), done.stderr.decode())
+    done = subprocess.run(line + ["launches=all", "--", "true"], capture_output=True, timeout=30)
+    equal(done.returncode, 0, "all launches are no sample, " + done.stderr.decode())
+
+
 @case("samples that make no sense are usage errors with their place")
 def bad_samples():
     for text, place in (("launches=1/0", "^ not a whole number"), ("launches=2/8", "^ neither '1/N'"),

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "segment/access/copy_times.hpp"
 #include "segment/create/geometry.hpp"
 
 namespace egpu::segment {
@@ -14,6 +15,8 @@ inline SegmentRequest small_request() {
     SegmentRequest request;
     request.maps = {{"probe/hash", 8, 16, 4, 3, false}, {"probe/array", 4, 12, 2, 1, true}};
     request.kernel_capacity = 4;
+    request.copy_capacity = 8;
+    request.measure_overhead = true;
     request.ring_bytes = 4096;
     request.catalogue_bytes = 256;
     return request;
@@ -44,6 +47,8 @@ inline std::uint64_t touch_all(const View& view) {
     std::uint64_t sum = view.kernels().size();
     for (const egpu_kernel_counters& kernel : view.kernels())
         sum += kernel.launches + kernel.launches_left_out;
+    for (const egpu_copy_times& times : view.copy_times())
+        sum += read_times(times).value_or(CopyTimes{}).pairs;
     for (std::uint32_t i = 0; i < view.map_count(); ++i) {
         sum += view.map_name(i).size() + view.used_slots(i);
         for (const auto& piece : {view.keys(i), view.snapshot(i, 0), view.snapshot(i, 1)})

@@ -6,6 +6,7 @@
 #include "agent/graphs/nodes.hpp"
 #include "agent/hook/entry.hpp"
 #include "agent/kernels/observe.hpp"
+#include "agent/session/held.hpp"
 #include "agent/session/session.hpp"
 #include "agent/swap/swap.hpp"
 #include "segment/access/shared.hpp"
@@ -52,12 +53,14 @@ CUresult instantiate(CUgraphExec* instance, CUgraph graph, unsigned long long fl
     }
     bool refused = false;
     if (result != CUDA_SUCCESS && !is_sticky(result)) {
+        const Held held;
         const OwnCalls own;
         refused = put_originals_back(graph);
         if (refused)
             result = call();
     }
     if (result == CUDA_SUCCESS && instance != nullptr) {
+        const Held held;
         const OwnCalls own;
         instance_made(*instance, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
         if (refused)
@@ -95,6 +98,7 @@ CUresult launch(Real real, StreamForm form, CUgraphExec instance, CUstream strea
     // Probes came or went since the graph was instantiated.
     bool left_behind = now && instance_differs(instance);
     if (left_behind) {
+        const Held held;
         const OwnCalls own;
         left_behind = !instance_follows(instance, {stream, form, context_idle(stream)}, copy_for_node);
     }
@@ -211,6 +215,7 @@ CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode* 
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(hGraphExec, hGraph, hErrorNode_out, updateResult_out);
     if (result == CUDA_SUCCESS && watched()) {
+        const Held held;
         const OwnCalls own;
         instance_updated(hGraphExec, hGraph);
     }
@@ -223,6 +228,7 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExe
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(hGraphExec, hGraph, resultInfo);
     if (result == CUDA_SUCCESS && watched()) {
+        const Held held;
         const OwnCalls own;
         instance_updated(hGraphExec, hGraph);
     }
@@ -235,6 +241,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
         return CUDA_ERROR_NOT_SUPPORTED;
     const CUresult result = real(hGraphExec, hNode, childGraph);
     if (result == CUDA_SUCCESS && watched()) {
+        const Held held;
         const OwnCalls own;
         instance_child_updated(hGraphExec, hNode, childGraph);
     }

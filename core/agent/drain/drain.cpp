@@ -11,8 +11,10 @@
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/observe.hpp"
 #include "agent/maps/places.hpp"
+#include "agent/session/held.hpp"
 #include "agent/session/lock.hpp"
 #include "agent/session/session.hpp"
+#include "agent/timing/timers.hpp"
 #include "segment/access/shared.hpp"
 
 namespace egpu::agent {
@@ -64,21 +66,29 @@ CUresult settle(const Place& place) {
     return result == CUDA_SUCCESS ? driver().cuCtxSynchronize() : result;
 }
 
+// Maps, and times of launches.
+CUresult copy_all() {
+    const CUresult result = copy_all_maps();
+    if (result == CUDA_SUCCESS)
+        collect_times();
+    return result;
+}
+
 CUresult drain_once() {
     const Lock lock(device_lock);
     const OwnCalls own;
-    return own.relaxed() ? copy_all_maps() : CUDA_ERROR_NOT_READY;
+    return own.relaxed() ? copy_all() : CUDA_ERROR_NOT_READY;
 }
 
 // Copies what is there, lets the contexts finish what was launched, copies again.
 CUresult drain_finally() {
     const Lock lock(device_lock);
     const OwnCalls own;
-    CUresult result = own.relaxed() ? copy_all_maps() : CUDA_ERROR_NOT_READY;
+    CUresult result = own.relaxed() ? copy_all() : CUDA_ERROR_NOT_READY;
     for (unsigned int i = 0; i < places_used() && result == CUDA_SUCCESS; ++i)
         if (get(final_place) == nullptr || get(final_place) == &place_at(i))
             result = settle(place_at(i));
-    return result == CUDA_SUCCESS ? copy_all_maps() : result;
+    return result == CUDA_SUCCESS ? copy_all() : result;
 }
 
 void after(CUresult result) {
@@ -193,6 +203,7 @@ bool final_copies(Place* place) {
         return false;
     if (!any_equipped())
         return true;
+    const Held held;
     if (!asking_lock.lock_within(kFinalLimit))
         return false;
     set(final_place, place);
@@ -216,7 +227,10 @@ void mark_drained(egpu_end_reason reason) {
     segment::raise(header.state, std::uint32_t{EGPU_SESSION_DRAINED});
 }
 
-DrainPaused::DrainPaused() : locked_(device_lock.lock_within(kFinalLimit)) {}
+DrainPaused::DrainPaused() {
+    const Held held;
+    locked_ = device_lock.lock_within(kFinalLimit);
+}
 
 DrainPaused::~DrainPaused() {
     if (locked_)

@@ -37,7 +37,7 @@ public:
     DrainPaused& operator=(const DrainPaused&) = delete;
 
 private:
-    bool locked_;
+    bool locked_ = false;
 };
 
 }  // namespace egpu::agent

@@ -62,27 +62,6 @@ bool only_work_of(const Place& place, CUstream stream, StreamForm form) {
     return token != idle::kMany && __atomic_load_n(&place.busy, __ATOMIC_ACQUIRE) == token;
 }
 
-// Attributes that change what a launch is beside the work before it in its stream, or what may be launched with it:
-// with a copy put before it, it would not be the same. Those listed are properties of the launch alone.
-bool may_follow_a_copy(const CUlaunchConfig* config) {
-    for (unsigned int i = 0; config != nullptr && config->attrs != nullptr && i < config->numAttrs; ++i)
-        switch (config->attrs[i].id) {
-            case CU_LAUNCH_ATTRIBUTE_IGNORE:
-            case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-            case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-            case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-            case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-            case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-                break;
-            default:
-                return false;
-        }
-    return true;
-}
-
 // In the stream. What was queued before a failure does no harm: those bytes are what they are to be, or nobody's.
 bool refresh(const Copy& copy, CUstream stream, StreamForm form) {
     const Driver& real = driver();
@@ -157,6 +136,26 @@ bool find_constants(const Image& image, const ReceivedCopy& received, Bank* bank
 
 }  // namespace
 
+// Those listed are properties of the launch alone.
+bool may_follow_other_work(const CUlaunchConfig* config) {
+    for (unsigned int i = 0; config != nullptr && config->attrs != nullptr && i < config->numAttrs; ++i)
+        switch (config->attrs[i].id) {
+            case CU_LAUNCH_ATTRIBUTE_IGNORE:
+            case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+            case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+            case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
+            case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+            case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+                break;
+            default:
+                return false;
+        }
+    return true;
+}
+
 bool load_bank(const ReceivedCopy& received, const char* name, Bank* bank, egpu_message_copy_result* result) {
     const Driver& real = driver();
     CUresult loaded = real.cuModuleLoadData(&bank->module, received.bank_image());
@@ -177,7 +176,7 @@ bool fit_bank(const Image& image, Place* place, const ReceivedCopy& received, Co
 
 CUfunction refreshed(Copy* copy, Place* place, const BlockShape& shape, CUstream stream, StreamForm form) {
     Bank& bank = copy->bank;
-    if (!fits(bank) || !may_follow_a_copy(shape.config) || !keeps_residency(&bank.functions, shape))
+    if (!fits(bank) || !may_follow_other_work(shape.config) || !keeps_residency(&bank.functions, shape))
         return nullptr;
     // Whoever comes second at one moment doesn't wait.
     if (__atomic_exchange_n(&bank.taken, 1, __ATOMIC_ACQUIRE) != 0)

@@ -17,6 +17,10 @@ bool load_bank(const ReceivedCopy& received, const char* name, Bank* bank, egpu_
 bool fit_bank(const Image& image, Place* place, const ReceivedCopy& received, Copy* copy,
               egpu_message_copy_result* result);
 
+/// Whether something may be put before and behind this launch in its stream (a copy, an event): false for attributes
+/// that change what a launch is beside the work before it, or what may be launched with it.
+bool may_follow_other_work(const CUlaunchConfig* config);
+
 /// On a launch that is not recorded, of a copy that has a bank: the function whose constants will hold what the
 /// original's hold when the launch runs, for they are copied in the stream first; null where the other form is to run.
 /// One exchange, two stores and the copy; no lock that is waited for, no allocation.

@@ -6,7 +6,9 @@
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/constants.hpp"
 #include "agent/kernels/copy_table.hpp"
+#include "agent/session/held.hpp"
 #include "agent/session/session.hpp"
+#include "agent/timing/timers.hpp"
 #include "segment/access/shared.hpp"
 
 namespace egpu::agent {
@@ -261,6 +263,7 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
             copy = load_one(*image, kernel, place, received, &result);
         record_load(kernel->counters, result);
         if (copy != nullptr) {
+            prepare_timers(*place);
             replace_copy(kernel, index, copy);
             // Once more: what was set between the first time and now found no copy to set it on.
             if (!copy_takes_attributes_over(copy, &result))
@@ -423,6 +426,7 @@ void end_place(Place* place) {
     for (const Copy* copy = copies_of(*place); copy != nullptr; copy = copy->next)
         copies_loaded -= copy->functions.copy != nullptr ? 1 : 0;
     segment::store_relaxed(view().header().copies_loaded, copies_loaded);
+    forget_timers(*place);
     drop_place(*place);
     __atomic_fetch_or(&waiting_in, 1u << index_of(*place), __ATOMIC_RELAXED);
     forget_place(place);
@@ -434,6 +438,7 @@ void mirror_on_copies(const void* handle, CUdevice device, CUresult (*call)(CUfu
     const Driver& real = driver();
     if (known.kernel == nullptr || real.cuCtxPushCurrent_v2 == nullptr || real.cuCtxPopCurrent_v2 == nullptr)
         return;
+    const Held held;
     const OwnCalls own;
     // A function of a library is of one context; which, only the driver knows: the current one, or the call had failed.
     const Place* only = known.context_free && device < 0 ? current_place() : nullptr;

@@ -383,7 +383,6 @@ bool ask_about(const LoadedImage& image, Answer* answer) {
     }
     if (!answered)
         segment::add_relaxed(header.images_unanswered, std::uint32_t{1});
-    count_wait(segment::monotonic_ns() - begin);
     return answered;
 }
 
@@ -450,12 +449,6 @@ void tell_device(int device) {
     segment::store_release(header.device_ready, std::uint32_t{1});
     const std::span<const std::byte> parts[] = {segment::bytes_of(message)};
     usable(sender().send(EGPU_MESSAGE_DEVICE, ++last_request, parts, patience(kStall)));
-}
-
-void count_wait(std::uint64_t nanoseconds) {
-    egpu_segment_header& header = view().header();
-    segment::add_relaxed(header.wait_ns_total, nanoseconds);
-    segment::raise(header.wait_ns_longest, nanoseconds);
 }
 
 }  // namespace egpu::agent

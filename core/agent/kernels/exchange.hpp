@@ -88,7 +88,4 @@ void tell_device(int device);
 /// Whether copies made for the device that was told run on this one.
 bool is_like_told_device(int device);
 
-/// Time that a thread of the application spent waiting for us.
-void count_wait(std::uint64_t nanoseconds);
-
 }  // namespace egpu::agent

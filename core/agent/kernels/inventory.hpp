@@ -10,6 +10,7 @@
 #include "agent/kernels/residency.hpp"
 #include "agent/maps/places.hpp"
 #include "agent/session/lock.hpp"
+#include "agent/timing/pairing.hpp"
 #include "gpu/device/driver.h"
 #include "segment/layout/layout.h"
 
@@ -45,6 +46,7 @@ struct Copy {
     Kernel* kernel = nullptr;
     bool fits = false;  ///< its table is filled and it agrees with its original: it may be launched
     egpu_copy_counters* counters = nullptr;
+    Pairing pairing;           ///< with its original, while overhead is measured
     ContentHash content;       ///< of the COPY message
     std::uint32_t reason = 0;  ///< egpu_copy_reason and CUresult where the module could not be loaded: not tried again
     std::int32_t result = 0;

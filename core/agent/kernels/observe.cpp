@@ -12,6 +12,7 @@
 #include "agent/kernels/inventory.hpp"
 #include "agent/maps/contents.hpp"
 #include "agent/maps/idle.hpp"
+#include "agent/session/held.hpp"
 #include "agent/session/session.hpp"
 #include "ptx/fatbin/extent/extent.h"
 #include "segment/access/shared.hpp"
@@ -154,18 +155,21 @@ JitOptions jit_options(unsigned int count, const CUjit_option* options, void* co
 }
 
 void image_loaded(CUmodule module, CUlibrary library, const void* code, const JitOptions& options) {
+    const Held held;
     loaded_at(module, library, code, file_of(code), options);
 }
 
 void file_loaded(CUmodule module, CUlibrary library, const char* path, const JitOptions& options) {
     if (mode() != Mode::observing || path == nullptr)
         return;
+    const Held held;
     const Buffer content = read_whole(path);
     if (image_fits(content))
         loaded_at(module, library, content.data(), path, options);
 }
 
 void module_unloading(CUmodule module) {
+    const Held held;
     const Lock lock(load_lock());
     const Lock inventory(inventory_lock());
     Image* image = find_image(module);
@@ -176,6 +180,7 @@ void module_unloading(CUmodule module) {
 }
 
 void library_unloading(CUlibrary library) {
+    const Held held;
     const Lock lock(load_lock());
     const Lock inventory(inventory_lock());
     if (Image* image = find_image(library); image != nullptr) {
@@ -185,6 +190,7 @@ void library_unloading(CUlibrary library) {
 }
 
 void function_found(CUfunction function, CUmodule module, const char* name) {
+    const Held held;
     const OwnCalls own;
     const Lock lock(inventory_lock());
     Image* image = find_image(module);
@@ -196,6 +202,7 @@ void function_found(CUfunction function, CUmodule module, const char* name) {
 }
 
 void kernel_found(CUkernel handle, CUlibrary library, const char* name) {
+    const Held held;
     const OwnCalls own;
     const Lock lock(inventory_lock());
     Image* image = find_image(library);
@@ -206,6 +213,7 @@ void kernel_found(CUkernel handle, CUlibrary library, const char* name) {
 }
 
 void function_of_kernel(CUfunction function, CUkernel handle) {
+    const Held held;
     const Lock lock(inventory_lock());
     const Handle known = handles().find(handle);
     if (known.kernel != nullptr)
@@ -231,6 +239,7 @@ void context_began(CUcontext context, CUdevice device, bool primary) {
 }
 
 bool context_ends(Place* place, bool drain_paused) {
+    const Held held;
     const Lock lock(load_lock());
     const Lock inventory(inventory_lock());
     const bool counted = is_equipped(*place);
@@ -243,6 +252,7 @@ bool context_ends(Place* place, bool drain_paused) {
 void quiet_moment(Place* place) {
     if (place == nullptr || mode() != Mode::observing || !(copies_wait(*place) || messages_wait()))
         return;
+    const Held held;
     const Loading load;
     const OwnCalls own;
     if (!own.relaxed())
@@ -270,7 +280,10 @@ void load_if_over(CUstream stream, StreamForm form) {
 bool load_before_launch(Place* place) {
     // Another thread that loads may do so for as long as a launch may wait.
     const std::uint64_t wait = std::uint64_t{segment::load_relaxed(view().header().wait_ms)} * 1'000'000;
-    if (!copies_wait(*place) || !is_idle(*place) || mode() != Mode::observing || !load_lock().lock_within(wait))
+    if (!copies_wait(*place) || !is_idle(*place) || mode() != Mode::observing)
+        return false;
+    const Held held;
+    if (!load_lock().lock_within(wait))
         return false;
     const Loading load;
     const OwnCalls own;

@@ -27,7 +27,9 @@ void book_memory() {
         for (std::uint32_t map = 0; map < view().map_count(); ++map)
             if (allocated_map(place_at(i), map) != 0)
                 bytes += view().geometry(map).layout().device_bytes();
-    segment::store_relaxed(view().header().gpu_memory_kib, static_cast<std::uint32_t>(bytes >> 10));
+    const auto kib = static_cast<std::uint32_t>((bytes + 1023) >> 10);
+    segment::store_relaxed(view().header().gpu_memory_kib, kib);
+    segment::raise(view().header().gpu_memory_most_kib, kib);
 }
 
 // The used parts of all shards, as a snapshot has them, to where the shards are.

@@ -14,12 +14,14 @@ template <typename Launch>
 [[gnu::always_inline]] inline CUresult swapped(CUfunction asked, const LaunchShape& shape, const Launch& launch) {
     if (Forwarded::nested())
         return launch(asked);
-    const Choice choice = choose(asked, shape);
+    TimedLaunch timed;
+    const Choice choice = choose(asked, shape, &timed);
     CUresult result;
     {
         const Forwarded forwarded;
         result = launch(choice.function);
     }
+    end_time(timed, shape.stream, shape.form, result == CUDA_SUCCESS);
     if (!book(choice, result))
         return result;
     const Forwarded forwarded;
@@ -45,9 +47,7 @@ using LaunchKernel = decltype(&cuLaunchKernel);
 using LaunchKernelEx = decltype(&cuLaunchKernelEx);
 using LaunchCooperative = decltype(&cuLaunchCooperativeKernel);
 
-struct Grid {
-    unsigned int x, y, z;
-};
+using Grid = Dimensions;
 
 BlockShape block_of(Grid block, unsigned int shared) {
     BlockShape shape;
@@ -85,7 +85,7 @@ BlockShape block_of(const CUlaunchConfig& config) {
                                                     void** extra) {
     if (real == nullptr)
         return CUDA_ERROR_NOT_SUPPORTED;
-    return swapped(f, {block_of(block, shared), stream, form}, [&](CUfunction function) {
+    return swapped(f, {block_of(block, shared), stream, form, false, grid, block}, [&](CUfunction function) {
         return real(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters, extra);
     });
 }
@@ -97,7 +97,13 @@ BlockShape block_of(const CUlaunchConfig& config) {
         return CUDA_ERROR_NOT_SUPPORTED;
     if (config == nullptr)
         return real(config, f, parameters, extra);
-    return swapped(f, {block_of(*config), config->hStream, form},
+    return swapped(f,
+                   {block_of(*config),
+                    config->hStream,
+                    form,
+                    false,
+                    {config->gridDimX, config->gridDimY, config->gridDimZ},
+                    {config->blockDimX, config->blockDimY, config->blockDimZ}},
                    [&](CUfunction function) { return real(config, function, parameters, extra); });
 }
 
@@ -108,7 +114,7 @@ BlockShape block_of(const CUlaunchConfig& config) {
         return CUDA_ERROR_NOT_SUPPORTED;
     BlockShape shape = block_of(block, shared);
     shape.cooperative = true;
-    return swapped(f, {shape, stream, form}, [&](CUfunction function) {
+    return swapped(f, {shape, stream, form, false, grid, block}, [&](CUfunction function) {
         return real(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, parameters);
     });
 }

@@ -9,6 +9,7 @@
 #include "agent/kernels/inventory.hpp"
 #include "agent/kernels/observe.hpp"
 #include "agent/session/session.hpp"
+#include "agent/timing/timers.hpp"
 #include "segment/access/shared.hpp"
 
 namespace egpu::agent {
@@ -44,6 +45,33 @@ bool may_be_recorded(const Copy& copy, CUfunction asked, const Place& place) {
 bool has_its_turn(const egpu_segment_header& header, egpu_kernel_counters* counters) {
     const std::uint32_t one_in = load_relaxed(header.sample_launches);
     return one_in <= 1 || add_relaxed(counters->sample_turns, std::uint32_t{1}) % one_in == 0;
+}
+
+TimedShape timed_shape(const LaunchShape& shape) {
+    const BlockShape& block = shape.block;
+    return {.grid = {shape.grid.x, shape.grid.y, shape.grid.z},
+            .block = {shape.threads.x, shape.threads.y, shape.threads.z},
+            .shared_bytes = block.shared_bytes,
+            .cluster = {block.cluster[0], block.cluster[1], block.cluster[2]},
+            .cooperative = block.cooperative};
+}
+
+// While overhead is measured each launch's turn depends on the one before it of the same shape. Its time begins here:
+// what is queued for a copy before it belongs to it.
+[[gnu::noinline]] bool has_its_turn_in_pair(Copy* copy, const Place& place, const LaunchShape& shape,
+                                            TimedLaunch* timed) {
+    const auto index = static_cast<std::uint32_t>(copy->counters - view().copies().data());
+    const Turn turn = next_turn(place, &copy->pairing, index, key_of(timed_shape(shape)));
+    *timed = turn.timed;
+    begin_time(*timed, shape.stream, shape.form);
+    return turn.runs_copy;
+}
+
+bool runs_copy(const egpu_segment_header& header, const Kernel& kernel, Copy* copy, const Place& place,
+               const LaunchShape& shape, TimedLaunch* timed) {
+    if (has_timers(place) && may_follow_other_work(shape.block.config))
+        return has_its_turn_in_pair(copy, place, shape, timed);
+    return has_its_turn(header, kernel.counters);
 }
 
 bool fails_without_harm(CUresult result) {
@@ -137,7 +165,7 @@ bool context_idle(CUstream stream) {
     return place != nullptr && is_idle(*place);
 }
 
-Choice choose(CUfunction asked, const LaunchShape& shape) {
+Choice choose(CUfunction asked, const LaunchShape& shape, TimedLaunch* timed) {
     const Mode now = mode();
     if (!is_counting(now))
         return {asked};
@@ -167,7 +195,7 @@ Choice choose(CUfunction asked, const LaunchShape& shape) {
     }
     const bool recorded = capture == Capture::active;
     // A node stays what it is over all replays: it takes no turns, and its launches all run the copy.
-    if (!recorded && !has_its_turn(header, kernel->counters))
+    if (!recorded && !runs_copy(header, *kernel, copy, *place, shape, timed))
         return {.function = asked, .kernel = kernel, .counted = true, .left_out = true};
     if (recorded && !may_be_recorded(*copy, asked, *place))
         return original;

@@ -6,6 +6,7 @@
 
 #include "agent/kernels/inventory.hpp"
 #include "agent/maps/idle.hpp"
+#include "agent/timing/timers.hpp"
 #include "gpu/device/driver.h"
 #include "segment/layout/layout.h"
 
@@ -15,12 +16,17 @@ namespace egpu::agent {
 /// would end), or the driver doesn't say.
 enum class Capture { none, active, unknown };
 
+struct Dimensions {
+    unsigned int x = 1, y = 1, z = 1;
+};
+
 /// A launch as far as the choice depends on it.
 struct LaunchShape {
     BlockShape block;
     CUstream stream = nullptr;
     StreamForm form = StreamForm::legacy;
-    bool recorded = false;  ///< not a launch: it goes into a node of a graph
+    bool recorded = false;               ///< not a launch: it goes into a node of a graph
+    Dimensions grid = {}, threads = {};  ///< of a launch
 };
 
 /// What to launch, and how to book it afterwards.
@@ -37,7 +43,9 @@ struct Choice {
     bool banked = false;                     ///< the copy's form with constants of its own (kernels/constants.hpp)
 };
 
-Choice choose(CUfunction asked, const LaunchShape& shape);
+/// `timed` is changed where the launch is timed: its time has begun, end_time() belongs after it. Null only for what is
+/// recorded.
+Choice choose(CUfunction asked, const LaunchShape& shape, TimedLaunch* timed = nullptr);
 
 /// Before a capture is begun somewhere: from now on launches may be recorded.
 void capture_begins();

@@ -229,6 +229,7 @@ std::string to_json(const Catalogue& catalogue) {
                         {"copies", copies},
                         {"maps", maps},
                         {"sample_launches", catalogue.sample_launches},
+                        {"measure_overhead", catalogue.measure_overhead},
                         {"changes", catalogue.changes},
                         {"diagnostics", catalogue.diagnostics}};
     // Names come from other people's binaries: bytes that aren't UTF-8 are replaced, never thrown on.
@@ -266,6 +267,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
         for (const auto& entry : whole.at("copies"))
             catalogue.copies.push_back({entry.at(0), entry.at(1).get<std::vector<std::uint32_t>>()});
         catalogue.sample_launches = whole.at("sample_launches");
+        catalogue.measure_overhead = whole.at("measure_overhead");
         catalogue.changes = whole.at("changes");
         for (const auto& entry : whole.at("maps"))
             catalogue.maps.push_back(map_from_json(entry));

@@ -111,6 +111,7 @@ struct Catalogue {
     std::vector<Copy> copies;  ///< by id - 1
     std::vector<Map> maps;
     std::uint32_t sample_launches = 1;     ///< one launch in so many of each kernel runs its copy
+    bool measure_overhead = false;         ///< asked for: on a device that knows time, launches alternate
     std::uint32_t changes = 0;             ///< times that probes were added, removed or replaced while it ran
     std::vector<std::string> diagnostics;  ///< what was said to the user, in text form
 

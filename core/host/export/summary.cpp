@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
+#include "host/export/overhead_json.hpp"
 #include "host/findings/findings.hpp"
+#include "host/findings/overhead.hpp"
 
 namespace egpu::host {
 namespace {
@@ -54,7 +56,7 @@ ordered_json figures_json(const Figures& figures) {
             {"instrumented", or_null(figures.instrumented)}};
 }
 
-ordered_json kernel_json(const SessionView& view, std::size_t index) {
+ordered_json kernel_json(const SessionView& view, const std::vector<Overhead>& overheads, std::size_t index) {
     const Kernel& kernel = view.catalogue.kernels[index];
     const KernelCounts counts = index < view.counts.size() ? view.counts[index] : KernelCounts{};
     const bool instrumented = kernel.state == KernelState::instrumented;
@@ -78,6 +80,7 @@ ordered_json kernel_json(const SessionView& view, std::size_t index) {
               {"graph_changed", counts.former.changed},
               {"refused", counts.former.refused}}},
             {"gpu_time_ns", nullptr},
+            {"overhead", overhead_json(overheads, kernel.id)},
             {"registers", figures_json(kernel.registers)},
             {"spill_bytes", figures_json(kernel.spill_bytes)},
             {"local_bytes", figures_json(kernel.local_bytes)},
@@ -146,8 +149,18 @@ ordered_json session_json(const SessionView& view) {
             {"probe_sets", view.catalogue.probe_names},
             {"backend", {"ptx"}},
             {"sample", {{"launches", view.catalogue.sample_launches}}},
+            {"measure_overhead", view.catalogue.measure_overhead},
+            {"gpu_memory_bytes",
+             view.device_name.empty() ? ordered_json(nullptr) : ordered_json(view.most_gpu_memory_bytes)},
             {"probe_changes", view.catalogue.changes},
             {"complete", view.complete()}};
+}
+
+/// Calls of the application that egpu held for over a millisecond; null where it used no CUDA.
+ordered_json waited_json(const SessionView& view) {
+    if (view.agent_pid == 0)
+        return nullptr;
+    return {{"calls", view.waits}, {"total_ns", view.waited_ns}, {"longest_ns", view.longest_wait_ns}};
 }
 
 ordered_json devices_json(const SessionView& view) {
@@ -195,11 +208,13 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
         {"pid", facts.application_pid},
         {"exit_code", facts.ending.signal ? ordered_json(nullptr) : ordered_json(facts.ending.exit_code)},
         {"signal", or_null(facts.ending.signal)},
-        {"elapsed_s", facts.elapsed_s}};
+        {"elapsed_s", facts.elapsed_s},
+        {"waited", waited_json(view)}};
     whole["devices"] = devices_json(view);
     whole["kernels"] = ordered_json::array();
+    const std::vector<Overhead> measured = overheads(view);
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
-        whole["kernels"].push_back(kernel_json(view, i));
+        whole["kernels"].push_back(kernel_json(view, measured, i));
     whole["probes"] = ordered_json::array();
     for (const auto& probe : view.catalogue.probes)
         whole["probes"].push_back(probe_json(probe));

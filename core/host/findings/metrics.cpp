@@ -67,7 +67,7 @@ void complete_traffic(const MapData& data, const SessionView& view, std::map<std
             entry.read_bytes = entry.read_bytes.value_or(0);
         if (whole && stores)
             entry.written_bytes = entry.written_bytes.value_or(0);
-        // Launches that --sample leaves out are said in the launches' own column.
+        // Launches that --sample or --overhead leaves out are said in the launches' own column.
         const std::uint64_t sampled_out = view.counts[kernel.id - 1].left_out;
         entry.at_least = !whole || coverage.covered + sampled_out < coverage.launches;
     }

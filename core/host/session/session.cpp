@@ -45,6 +45,7 @@ segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptio
     request.wait_ms = options.wait_ms;
     request.gpu_memory_limit = options.gpu_memory_bytes;
     request.sample_launches = options.sample_launches;
+    request.measure_overhead = options.measure_overhead && !options.simulated;
     request.reserve_bytes = options.reserve_bytes;
     request.copy_capacity = kCopyCapacity;
     const auto& maps = pipeline.catalogue().maps;
@@ -139,6 +140,7 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     catalogue.session = static_cast<std::uint32_t>(::getpid());
     catalogue.command = options.command;
     catalogue.sample_launches = options.sample_launches;
+    catalogue.measure_overhead = options.measure_overhead;
     catalogue.started_unix_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();

@@ -23,6 +23,7 @@ struct SessionOptions {
     std::uint32_t wait_ms = 2000;
     std::uint64_t gpu_memory_bytes = std::uint64_t{64} << 20;
     std::uint32_t sample_launches = 1;                     ///< one in so many of each kernel runs its copy
+    bool measure_overhead = false;                         ///< compare times; nothing on a simulated device
     std::uint64_t reserve_bytes = std::uint64_t{5} << 20;  ///< of the segment, for maps of probes added later
     /// How long to wait, after the application's end, for figures of kernels without programs.
     std::uint32_t insights_wait_ms = 0;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "segment/access/copy_times.hpp"
 #include "segment/channel/messages.h"
 #include "segment/create/create.hpp"
 #include "segment/snapshots/snapshots.hpp"
@@ -121,6 +122,13 @@ void read_device(const egpu_segment_header& header, SessionView& view) {
     view.simulated = header.simulated != 0;
 }
 
+LaunchTimes read_times(const egpu_copy_times& times) {
+    const auto sums = segment::read_times(times);
+    return sums ? LaunchTimes{sums->pairs, sums->original_ns, sums->instrumented_ns, sums->log_ratio,
+                              sums->log_ratio_squares}
+                : LaunchTimes{};
+}
+
 }  // namespace
 
 const char* copy_reason_text(std::uint32_t reason) {
@@ -180,6 +188,9 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     auto& header = segment.header();
     const std::uint64_t now = monotonic_ns();
     read_counts(segment, view);
+    const auto times = segment.copy_times();
+    for (std::size_t i = 0; i < view.catalogue.copies.size() && i < times.size(); ++i)
+        view.copy_times.push_back(read_times(times[i]));
     // A map is in the segment before it is in the catalogue.
     if (view.catalogue.maps.size() > segment.map_count())
         return error("EGPU-M012", "the session's catalogue and its maps disagree");
@@ -194,8 +205,10 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     view.agent_pid = read_word(header.agent_pid);
     view.other_processes = read_word(header.other_processes);
     view.gpu_memory_bytes = std::uint64_t{read_word(header.gpu_memory_kib)} * 1024;
+    view.most_gpu_memory_bytes = std::uint64_t{read_word(header.gpu_memory_most_kib)} * 1024;
     view.waited_ns = read_word(header.wait_ns_total);
     view.longest_wait_ns = read_word(header.wait_ns_longest);
+    view.waits = read_word(header.waits);
     view.unanswered_images = read_word(header.images_unanswered);
     view.unknown_launches = read_word(header.launches_unknown);
     view.unasked_launches = read_word(header.launches_unasked);

@@ -37,7 +37,7 @@ struct KernelCounts {
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
     std::uint64_t captured = 0;      ///< by graphs whose nodes hold the original
-    std::uint64_t left_out = 0;      ///< ran the original because --sample leaves them out
+    std::uint64_t left_out = 0;      ///< ran the original because --sample or --overhead leaves them out
     std::uint64_t banked = 0;        ///< of the instrumented: read constants from their copy's own bank
     std::uint32_t copy_reason = 0;   ///< egpu_copy_reason: why its copy did not run, last
     FormerLaunches former;           ///< of all its copies
@@ -51,11 +51,21 @@ struct Coverage {
     bool whole() const { return covered == launches; }
 };
 
+/// A copy against its original: sums over pairs of launches, one of each.
+struct LaunchTimes {
+    std::uint64_t pairs = 0;
+    std::uint64_t original_ns = 0;
+    std::uint64_t instrumented_ns = 0;
+    double log_ratio = 0;  ///< of ln(instrumented / original)
+    double log_ratio_squares = 0;
+};
+
 struct SessionView {
     Catalogue catalogue;
-    std::vector<KernelCounts> counts;  ///< by kernel id - 1
-    std::vector<CopyCounts> copies;    ///< by copy id - 1
-    std::vector<MapData> maps;         ///< by map index; `map` points into `catalogue`
+    std::vector<KernelCounts> counts;     ///< by kernel id - 1
+    std::vector<CopyCounts> copies;       ///< by copy id - 1
+    std::vector<LaunchTimes> copy_times;  ///< by copy id - 1; empty where overhead is not measured
+    std::vector<MapData> maps;            ///< by map index; `map` points into `catalogue`
 
     std::string device_name;  ///< "" until the application used CUDA
     std::uint32_t compute_capability = 0;
@@ -64,9 +74,11 @@ struct SessionView {
     std::string program;  ///< of the observed process; "" until it used CUDA
     std::uint32_t agent_pid = 0;
     std::uint32_t other_processes = 0;
-    std::uint64_t gpu_memory_bytes = 0;
-    std::uint64_t waited_ns = 0;  ///< by application threads, for their copies
+    std::uint64_t gpu_memory_bytes = 0;       ///< that egpu has allocated, on all devices
+    std::uint64_t most_gpu_memory_bytes = 0;  ///< the most that this was
+    std::uint64_t waited_ns = 0;              ///< by application threads, in calls that egpu held for over 1 ms
     std::uint64_t longest_wait_ns = 0;
+    std::uint32_t waits = 0;                  ///< how many of these calls there were
     std::uint32_t unanswered_images = 0;      ///< loads that went on before their copies were ready
     std::uint64_t unknown_launches = 0;       ///< of functions that belong to no image seen
     std::uint64_t unasked_launches = 0;       ///< of originals that may have been captured: the driver did not say

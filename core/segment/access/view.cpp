@@ -78,6 +78,7 @@ AccessError View::check_header(const egpu_segment_header& header, std::uint64_t 
     to_agent_ = header.to_agent.data;
     commands_ = header.commands.data;
     copies_ = header.copies;
+    copy_times_ = header.copy_times;
     reserve_ = header.reserve;
     catalogue_[0] = header.catalogue[0];
     catalogue_[1] = header.catalogue[1];
@@ -85,9 +86,10 @@ AccessError View::check_header(const egpu_segment_header& header, std::uint64_t 
         return AccessError::corrupt;
     const bool sound = inside(kernels_, sizeof(egpu_kernel_counters) * std::uint64_t{kernel_capacity_}) &&
                        inside(map_entries_, sizeof(egpu_map_entry) * std::uint64_t{map_count_}) && inside(copies_, 0) &&
-                       inside(reserve_, 0) && inside(commands_, kSmallestRing) && commands_.bytes % 8 == 0 &&
-                       inside(to_host_, kSmallestRing) && to_host_.bytes % 8 == 0 && inside(to_agent_, kSmallestRing) &&
-                       to_agent_.bytes % 8 == 0 && inside(catalogue_[0], 0) && inside(catalogue_[1], 0);
+                       inside(copy_times_, 0) && inside(reserve_, 0) && inside(commands_, kSmallestRing) &&
+                       commands_.bytes % 8 == 0 && inside(to_host_, kSmallestRing) && to_host_.bytes % 8 == 0 &&
+                       inside(to_agent_, kSmallestRing) && to_agent_.bytes % 8 == 0 && inside(catalogue_[0], 0) &&
+                       inside(catalogue_[1], 0);
     return sound ? AccessError::none : AccessError::corrupt;
 }
 
@@ -137,6 +139,11 @@ std::span<egpu_kernel_counters> View::kernels() const {
 
 std::span<egpu_copy_counters> View::copies() const {
     return {reinterpret_cast<egpu_copy_counters*>(base_ + copies_.offset), copies_.bytes / sizeof(egpu_copy_counters)};
+}
+
+std::span<egpu_copy_times> View::copy_times() const {
+    return {reinterpret_cast<egpu_copy_times*>(base_ + copy_times_.offset),
+            copy_times_.bytes / sizeof(egpu_copy_times)};
 }
 
 egpu_map_entry& View::map(std::uint32_t index) const {

@@ -63,6 +63,8 @@ public:
     egpu_segment_header& header() const { return *reinterpret_cast<egpu_segment_header*>(base_); }
     std::span<egpu_kernel_counters> kernels() const;
     std::span<egpu_copy_counters> copies() const;
+    /// Empty where the session measures no overhead.
+    std::span<egpu_copy_times> copy_times() const;
     /// Maps that were checked: those of the start, and what refresh() added.
     std::uint32_t map_count() const { return __atomic_load_n(&map_count_, __ATOMIC_ACQUIRE); }
     /// Takes in maps that the egpu process has added since; one that makes no sense ends the taking. One thread at a
@@ -95,8 +97,8 @@ private:
     std::uint64_t bytes_ = 0;
     std::uint32_t kernel_capacity_ = 0;
     std::uint32_t map_count_ = 0;
-    egpu_extent kernels_{}, copies_{}, map_entries_{}, to_host_{}, to_agent_{}, commands_{}, catalogue_[2] = {},
-                                                                                             reserve_{};
+    egpu_extent kernels_{}, copies_{}, copy_times_{}, map_entries_{}, to_host_{}, to_agent_{}, commands_{};
+    egpu_extent catalogue_[2] = {}, reserve_{};
     MapGeometry maps_[EGPU_SEGMENT_MAX_MAPS];
 };
 

@@ -14,7 +14,7 @@ struct MapPlace {
 };
 
 struct Geometry {
-    egpu_extent kernels{}, copies{}, maps{}, to_host{}, to_agent{}, commands{}, catalogue[2]{}, reserve{};
+    egpu_extent kernels{}, copies{}, copy_times{}, maps{}, to_host{}, to_agent{}, commands{}, catalogue[2]{}, reserve{};
     std::vector<MapPlace> map;
     std::uint64_t bytes = 0;
 };

@@ -7,8 +7,8 @@
  * Each word has one writer, named below: H the egpu process, A the agent. Multi-word data is published by a sequence
  * (odd while written) or a double buffer; readers never lock and never wait.
  *
- *   header | kernels[] | copies[] | maps[] | keys of each map | snapshots of each map (2) | to_host ring |
- * to_agent ring | commands ring | catalogue (2) | reserve
+ *   header | kernels[] | copies[] | copy_times[] | maps[] | keys of each map | snapshots of each map (2) |
+ * to_host ring | to_agent ring | commands ring | catalogue (2) | reserve
  *
  * Maps of probes that are added while the application runs lie in the reserve: the egpu process writes the entry, then
  * raises map_count. A reader that follows the count checks the entry as it checked the others (View::refresh).
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define EGPU_SEGMENT_MAGIC 0x3147455355504745ull /* "EGPUSEG1" */
-#define EGPU_SEGMENT_LAYOUT 4u
+#define EGPU_SEGMENT_LAYOUT 5u
 #define EGPU_SEGMENT_MAX_MAPS 64u
 #define EGPU_SEGMENT_MAX_KERNELS 8192u
 #define EGPU_SEGMENT_MAX_COPIES 16384u
@@ -85,8 +85,8 @@ struct egpu_segment_header {
     uint32_t contexts;                  /* A: contexts seen */
     uint32_t gpu_memory_kib;            /* A: allocated by egpu on the device */
     uint64_t gpu_memory_limit;          /* H: bytes */
-    uint64_t wait_ns_total;             /* A: time application threads waited for copies */
-    uint64_t wait_ns_longest;           /* A */
+    uint64_t wait_ns_total;             /* A: time application threads were held, in holds of over 1 ms */
+    uint64_t wait_ns_longest;           /* A: the longest hold */
     uint64_t launches_unknown;          /* A: launches of handles that belong to no image it saw */
     uint32_t device_attribute_sm_count; /* A */
     uint32_t compute_capability;        /* A: 90 */
@@ -121,7 +121,12 @@ struct egpu_segment_header {
     uint32_t copies_waiting;    /* A: copies that wait for a quiet moment to be loaded */
     uint64_t launches_unasked;  /* A: launches of originals of which the driver did not say whether they were captured:
                                    counted only where a graph launches them */
-    uint8_t reserved[128];
+
+    uint32_t measure_overhead;     /* H: 1: launches alternate between copy and original, and are timed */
+    uint32_t waits;                /* A: holds of over 1 ms */
+    struct egpu_extent copy_times; /* egpu_copy_times[], by copy id - 1; empty without measure_overhead */
+    uint32_t gpu_memory_most_kib;  /* A: the most that gpu_memory_kib was */
+    uint8_t reserved[100];
     uint64_t graph_launches;        /* A: launches of instantiated graphs */
     uint64_t graph_launches_partly; /* A: of these, those that may have run kernels that nobody counted */
 };
@@ -137,7 +142,8 @@ struct egpu_kernel_counters {
     uint64_t launches_captured; /* A: of `launches`, those by graphs whose nodes hold the original */
     uint32_t copy_reason;       /* A: egpu_copy_reason of the last answer */
     uint32_t sample_turns;      /* A: launches that could have run the copy, modulo 2^32: whose turn it is */
-    uint64_t launches_left_out; /* A: of `launches`, those that ran the original because it was not their turn */
+    uint64_t launches_left_out; /* A: of `launches`, those that ran the original because it was not their turn, or (with
+                                   measure_overhead) to be compared */
 };
 
 /* Why a graph instance goes on with a copy after its kernel is to run another one, or its original. */
@@ -157,6 +163,18 @@ struct egpu_copy_counters {
     uint64_t launches_banked;                     /* A: of `launches`, those that read constants from its own bank */
     uint32_t graph_nodes;                         /* A: nodes of living graph instances that hold it */
     uint32_t reserved[3];
+};
+
+/* Times of a copy against its original (index = copy id - 1), over pairs of launches of one shape, one of each; the
+ * segment holds none unless measure_overhead. Written by the agent's drain thread. */
+struct egpu_copy_times {
+    uint64_t sequence;        /* A: odd while it is written */
+    uint64_t pairs;           /* A */
+    uint64_t original_ns;     /* A: sum over the pairs */
+    uint64_t instrumented_ns; /* A: sum over the pairs */
+    double log_ratio;         /* A: sum of ln(instrumented / original); IEEE 754 */
+    double log_ratio_squares; /* A: sum of its squares */
+    uint64_t reserved[2];
 };
 
 /* One map of the session. */

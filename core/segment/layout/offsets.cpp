@@ -2,6 +2,7 @@
 // Every offset of the segment, asserted: a compiler, flag or edit that moves a field fails here and not between two
 // processes. A change below is a change of the format: raise EGPU_SEGMENT_LAYOUT with it.
 #include <cstddef>
+#include <limits>
 
 #include "segment/layout/layout.h"
 
@@ -76,7 +77,11 @@ EGPU_AT(egpu_segment_header, commands, 1064);
 EGPU_AT(egpu_segment_header, sample_launches, 1104);
 EGPU_AT(egpu_segment_header, copies_waiting, 1108);
 EGPU_AT(egpu_segment_header, launches_unasked, 1112);
-EGPU_AT(egpu_segment_header, reserved, 1120);
+EGPU_AT(egpu_segment_header, measure_overhead, 1120);
+EGPU_AT(egpu_segment_header, waits, 1124);
+EGPU_AT(egpu_segment_header, copy_times, 1128);
+EGPU_AT(egpu_segment_header, gpu_memory_most_kib, 1144);
+EGPU_AT(egpu_segment_header, reserved, 1148);
 EGPU_AT(egpu_segment_header, graph_launches, 1248);
 EGPU_AT(egpu_segment_header, graph_launches_partly, 1256);
 static_assert(sizeof(egpu_segment_header) == 1264);
@@ -100,6 +105,16 @@ EGPU_AT(egpu_copy_counters, graph_nodes, 48);
 EGPU_AT(egpu_copy_counters, reserved, 52);
 static_assert(sizeof(egpu_copy_counters) == 64);
 static_assert(sizeof(egpu_copy_counters::launches_former) == 8 * EGPU_GRAPH_REASONS);
+
+EGPU_AT(egpu_copy_times, sequence, 0);
+EGPU_AT(egpu_copy_times, pairs, 8);
+EGPU_AT(egpu_copy_times, original_ns, 16);
+EGPU_AT(egpu_copy_times, instrumented_ns, 24);
+EGPU_AT(egpu_copy_times, log_ratio, 32);
+EGPU_AT(egpu_copy_times, log_ratio_squares, 40);
+EGPU_AT(egpu_copy_times, reserved, 48);
+static_assert(sizeof(egpu_copy_times) == 64);
+static_assert(sizeof(double) == 8 && std::numeric_limits<double>::is_iec559);
 
 EGPU_AT(egpu_map_entry, name, 0);
 EGPU_AT(egpu_map_entry, value_bytes, 64);

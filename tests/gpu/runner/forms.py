@@ -7,6 +7,7 @@ import sys
 
 import faults
 import live
+import overhead
 import repeated
 import states
 from programs import Skip, build, check, equal, observe, run
@@ -86,6 +87,7 @@ FORMS = {
     "live": lambda case, places, found: live.live_form(case, places, found, commands(case, places)),
     "faults": lambda case, places, found: faults.faults_form(case, places, found, commands(case, places)),
     "repeated": lambda case, places, found: repeated.repeated_form(case, places, found, commands(case, places)),
+    "overhead": lambda case, places, found: overhead.overhead_form(case, places, found, commands(case, places), alike),
     "reload": lambda case, places, found: repeated.reload_form(case, places, found, commands(case, places)),
 }
 
