@@ -202,7 +202,7 @@ Result<std::uint32_t> parse_architecture(const std::string& text) {
 }
 
 Diagnostic without_device_code(const std::string& file) {
-    Diagnostic note = error("EGPU-X055", fmt::format("{} holds no device code", file),
+    Diagnostic note = error("EGPU-X056", fmt::format("{} holds no device code", file),
                             "code that is loaded while a program runs is seen by egpu kernels -- PROGRAM");
     note.severity = Severity::warning;
     return note;

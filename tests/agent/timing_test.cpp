@@ -20,7 +20,7 @@ TEST(Logarithm, IsTheLibrarys) {
 TEST(Order, IsInStepWithNothing) {
     // Of any period that an application may have, each of its launches runs the copy about every second time.
     constexpr std::uint64_t kPairs = 20'000;
-    for (const std::uint64_t period : {1, 2, 3, 4, 5, 7, 8, 10, 16, 64})
+    for (const std::uint64_t period : {1U, 2U, 3U, 4U, 5U, 7U, 8U, 10U, 16U, 64U})
         for (std::uint64_t phase = 0; phase < period; ++phase) {
             std::uint64_t copies = 0, all = 0;
             for (std::uint64_t pair = phase; pair < kPairs; pair += period, ++all)

@@ -30,17 +30,28 @@ def wait_for_session(places, process):
     raise AssertionError("no session in 20 s")
 
 
+def program_runs(process):
+    """False from when the program has ended, also while its egpu still sums up."""
+    if process.poll() is not None:
+        return False
+    try:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
+            return bool(file.read().strip())
+    except OSError:
+        return False
+
+
 def change(places, process, cycles, deadline, texts):
     """Adds and removes probes; returns (changes made, changes refused). Stops when the program has ended."""
     made = refused = 0
     for cycle in range(cycles):
         for words in (("probe", "add", "coalescing"), ("probe", "remove", "coalescing")):
-            if process.poll() is not None or time.monotonic() > deadline:
+            if not program_runs(process) or time.monotonic() > deadline:
                 return made, refused
             answer = ask(places, process, *words)
             if answer.returncode == 0:
                 made += 1
-            elif process.poll() is None:
+            elif program_runs(process):
                 refused += 1
                 texts.add(answer.stderr.strip()[-300:])
         if cycle == 0 and made == 0 and refused == 2:
