@@ -7,113 +7,10 @@ import re
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 
 from harness import EGPU, WORKLOAD, case, check, end, equal, finish, observed, segments, wait_for
-
-ELEMENTS = 1024
-FOLDER = tempfile.mkdtemp(prefix="egpu-live-")
-
-PROGRAM = """#include <egpu/bpf/egpu.bpf.h>
-struct {{
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, {entries});
-	__type(key, egpu_kernel_id_t);
-	__type(value, {value});
-}} stores SEC(".maps");
-
-SEC("gpu/store")
-int on_store(struct egpu_mem_ctx *ctx)
-{{
-	egpu_kernel_id_t key = ctx->kernel;
-	{value} *n = egpu_map_lookup_or_init(&stores, &key);
-
-	{test}
-	__sync_fetch_and_add(n, {step});
-	return 0;
-}}
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-"""
-
-
-def program(name, entries=64, value="egpu_count_t", step=1, test="if (!n)\n\t\treturn 0;"):
-    path = os.path.join(FOLDER, name + ".bpf.c")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(PROGRAM.format(entries=entries, value=value, step=step, test=test))
-    return path
-
-
-class Run:
-    """A session over a workload that runs until it is ended, or over `command`, which ends by itself."""
-
-    def __init__(self, workload="loop", probes=(), options=(), command=None):
-        self.summary_file = os.path.join(FOLDER, f"summary-{time.monotonic_ns()}.json")
-        line = [EGPU, "run", "--summary", self.summary_file]
-        for probe in probes:
-            line += ["-p", probe]
-        self.process = subprocess.Popen(
-            line + list(options) + ["--"] +
-            (command or [WORKLOAD, workload, "--elements", str(ELEMENTS), "--seconds", "120"]),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        wait_for(lambda: self.launches()[0] > 0, "the first launch")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        end(self.process, signal.SIGKILL)
-
-    def ask(self, *words):
-        return subprocess.run([EGPU, *words, "-s", str(self.process.pid)], capture_output=True, timeout=150)
-
-    def change(self, *words):
-        """A change of the probes that must go well; its answer."""
-        done = self.ask("probe", *words, "-j")
-        equal(done.returncode, 0, f"exit code of probe {words}: {done.stdout.decode()}{done.stderr.decode()}")
-        return json.loads(done.stdout)
-
-    def launches(self):
-        done = self.ask("kernels", "-j")
-        kernels = json.loads(done.stdout) if done.returncode == 0 else []
-        return (sum(k["launches"] for k in kernels), sum(k["launches_instrumented"] for k in kernels))
-
-    def probes(self):
-        return {p["probe"]: p for p in json.loads(self.ask("probe", "list", "-j").stdout)}
-
-    def wait_for_launches(self, which=0, more=5):
-        before = self.launches()[which]
-        wait_for(lambda: self.launches()[which] >= before + more, "further launches")
-
-    def stop(self, interrupt=True):
-        """Ends it as Ctrl-C does, or waits for its end; what it printed and its summary."""
-        if interrupt:
-            self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=60)
-        equal(self.process.returncode, 0, "exit code, " + out.decode() + err.decode())
-        check(b"result ok" in out, "the program's own result: " + out.decode())
-        equal(segments([self.process.pid]), [], "segments")
-        check(not os.path.exists(socket_of(self.process.pid)), "the socket is gone")
-        with open(self.summary_file, encoding="utf-8") as file:
-            return err.decode(), json.load(file)
-
-
-def socket_of(pid):
-    return f"/dev/shm/egpu-{os.getuid()}-{pid}.sock"
-
-
-def values(summary, name):
-    return [m for m in summary["metrics"] if m["name"] == name and m["value"]]
-
-
-def check_counts(summary, name="bandwidth.accesses", each=ELEMENTS):
-    """Each value is exactly that of the launches that it says it covers."""
-    found = values(summary, name)
-    check(found, f"{name} has values")
-    for metric in found:
-        equal(metric["value"], metric["launches_covered"] * each, f"{name} of {metric['launches_covered']} launches")
-    return found[0]
+from live_session import ELEMENTS, FOLDER, Run, check_counts, program, socket_of, values
 
 
 @case("one launch in eight: exact counts of those, and nothing scaled")
@@ -381,58 +278,6 @@ def sampled_and_changed():
         run.wait_for_launches(more=10)
         _, summary = run.stop()
         check_counts(summary)
-
-
-def graph(replays=20000, more=()):
-    """Replays of a graph of four launches whose source the program destroyed before, as PyTorch does."""
-    return [WORKLOAD, "graph", "--elements", str(ELEMENTS), "--launches", "4", "--replays", str(replays), *more]
-
-
-@case("a probe is removed while a graph is replayed whose source is gone, and comes back: the graph follows")
-def graph_follows():
-    with Run(probes=["bandwidth"], command=graph()) as run:
-        run.change("remove", "bandwidth")
-        wait_for(lambda: json.loads(run.ask("kernels", "-j").stdout)[0]["graph_nodes_behind"] == 0, "the graph to follow")
-        stopped = run.launches()[1]
-        run.wait_for_launches(more=20)
-        equal(run.launches()[1], stopped, "launches of the original code")
-        equal(run.change("add", "bandwidth")["maps"], "kept", "maps")
-        run.wait_for_launches(which=1)
-        err, summary = run.stop(interrupt=False)
-        kernel, metric = summary["kernels"][0], check_counts(summary)
-        equal(kernel["launches"], 80000, "launches")
-        equal(metric["launches_covered"], kernel["launches_instrumented"], "launches covered")
-        check(metric["launches_covered"] < 80000, str(metric))
-        former = kernel["launches_former"]
-        equal((former["graph_gone"], former["graph_changed"], former["refused"]), (0, 0, 0), "launches that went on")
-        check(("went on after the probes changed" in err) == (former["all"] != 0), err)
-
-
-@case("a probe is replaced while a graph holds it: each counts what it made, in maps of its own")
-def graph_replaced():
-    with Run(probes=[program("stores")], command=graph()) as run:
-        answer = run.change("replace", "stores", program("twice", step=2))
-        equal((answer["maps"], answer["graphs_hold_former"]), ("fresh", True), "maps of the same shape")
-        run.wait_for_launches(which=1)
-        err, summary = run.stop(interrupt=False)
-        old, new = check_counts(summary, "stores~1.stores"), check_counts(summary, "stores.stores", 2 * ELEMENTS)
-        equal(old["launches_covered"] + new["launches_covered"], 80000, "launches of both")
-        check("values of stores for loop_step are of" in err, err)
-
-
-@case("a graph that can't follow goes on under the probe that it holds, and that is said")
-def graph_stays():
-    # Half-way the program gives the instance the parameters of another graph, and destroys that as well.
-    with Run(probes=["bandwidth"], command=graph(more=["--update"])) as run:
-        wait_for(lambda: run.launches()[0] > 41000, "the update", 60)
-        text = run.ask("probe", "remove", "bandwidth").stdout.decode()
-        check("4 nodes of CUDA graphs still hold what ran before" in text and "went on with it since" in text, text)
-        check("still counts in 4 nodes" in run.ask("probe", "list").stdout.decode(), "probe list says so")
-        err, summary = run.stop(interrupt=False)
-        kernel, metric = summary["kernels"][0], check_counts(summary)
-        equal((kernel["launches_instrumented"], metric["launches_covered"]), (80000, 80000), "launches")
-        check(0 < kernel["launches_former"]["graph_changed"] < 40000, str(kernel))
-        check("as the application had changed its nodes" in err and "they count under what it holds: bandwidth" in err, err)
 
 
 def raw(pid):
