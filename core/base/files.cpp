@@ -102,8 +102,11 @@ Status write_file(const std::string& path, std::string_view content) {
     struct stat info {};
     const bool exists = ::stat(target.c_str(), &info) == 0;
     if (exists && !S_ISREG(info.st_mode)) {
-        const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || !write_and_close(fd, content))
+        // A pipe that nobody reads is an error, not to be waited for; to one that is read, all is written.
+        const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0 && errno == ENXIO)
+            return error("EGPU-X001", fmt::format("cannot write {}: nobody reads this pipe", path));
+        if (fd < 0 || ::fcntl(fd, F_SETFL, 0) != 0 || !write_and_close(fd, content))
             return file_error(path, "write");
         return ok();
     }

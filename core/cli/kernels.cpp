@@ -201,9 +201,11 @@ Result<std::uint32_t> parse_architecture(const std::string& text) {
     return value;
 }
 
-Diagnostic without_device_code(const std::string& file) {
-    Diagnostic note = error("EGPU-X056", fmt::format("{} holds no device code", file),
-                            "code that is loaded while a program runs is seen by egpu kernels -- PROGRAM");
+Diagnostic without_kernels(const std::string& file, bool no_code, std::uint32_t architecture) {
+    Diagnostic note = no_code ? error("EGPU-X056", fmt::format("{} holds no device code", file),
+                                      "code that is loaded while a program runs is seen by egpu kernels -- PROGRAM")
+                              : error("EGPU-X056", fmt::format("{} holds no kernel for sm_{}", file, architecture),
+                                      "--arch names another architecture");
     note.severity = Severity::warning;
     return note;
 }
@@ -224,10 +226,11 @@ int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> pro
             failed = true;
             continue;
         }
-        if (images->empty())
-            print_errors({without_device_code(file)});
+        const std::size_t before = pipeline.catalogue().kernels.size();
         for (const auto& image : *images)
             pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
+        if (pipeline.catalogue().kernels.size() == before)
+            print_errors({without_kernels(file, images->empty(), *architecture)});
     }
     pipeline.finish_insights(kInsights);
     if (options.json || !pipeline.catalogue().kernels.empty())

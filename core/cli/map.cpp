@@ -86,6 +86,13 @@ Result<const host::MapData*> find_map(const host::SessionView& view, const std::
     std::vector<std::string> names;
     for (const auto& map : view.catalogue.maps)
         names.push_back(map.name);
+    std::vector<std::string> same;
+    for (const auto& map : view.catalogue.maps)
+        if (map.definition.name == name)
+            same.push_back(map.name);
+    if (same.size() > 1)
+        return error("EGPU-M030", fmt::format("several maps of the session are named '{}'", name),
+                     fmt::format("choose one: {}", fmt::join(same, ", ")));
     auto unknown = error("EGPU-M030", fmt::format("the session has no map '{}'", name));
     if (const auto near = nearest(name, names); !near.empty())
         unknown.hints.push_back(fmt::format("did you mean '{}'?", near));

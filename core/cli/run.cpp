@@ -109,15 +109,27 @@ bool write_summary(const RunOptions& options, const RunOutcome& outcome) {
     return written.has_value();
 }
 
+/// True where launches ran the original that were to run a copy: none of kernels that nobody asked for, or sampled out.
+bool misses_launches(const host::SessionView& view) {
+    bool misses = view.unknown_launches != 0 || view.unasked_launches != 0;
+    for (std::size_t i = 0; i < view.counts.size(); ++i) {
+        const auto& counts = view.counts[i];
+        misses = misses || (view.catalogue.kernels[i].state != host::KernelState::not_matched &&
+                            counts.launches != counts.instrumented + counts.left_out);
+    }
+    return misses;
+}
+
 /// Prints the end of a run and gives egpu's own verdict: false where --strict or --summary failed.
 bool report_end(const RunOptions& options, RunOutcome& outcome) {
     const auto& view = *outcome.view;
     auto warnings = nowhere_warnings(view, options.probes.kernels);
     const bool nowhere = !warnings.empty();
+    const auto mistyped = mistyped_kernel_warnings(view, options.probes.kernels);
     const auto incomplete = completeness_warnings(view);
-    const bool partial =
-        view.launches() + view.unknown_launches != view.instrumented_launches() + view.left_out_launches();
-    warnings.insert(warnings.end(), incomplete.begin(), incomplete.end());
+    const bool partial = misses_launches(view);
+    for (const auto* more : {&mistyped, &incomplete})
+        warnings.insert(warnings.end(), more->begin(), more->end());
     for (const auto& warning : warnings)
         outcome.facts.diagnostics.push_back(to_text(warning));
     if (!options.quiet && options.report) {
@@ -131,10 +143,11 @@ bool report_end(const RunOptions& options, RunOutcome& outcome) {
             say(warning);
     }
     bool good = write_summary(options, outcome);
-    if (options.strict && !options.probes.what.empty() && (nowhere || partial || !incomplete.empty())) {
-        say(error("EGPU-A030", nowhere   ? "--strict: a probe ran nowhere"
-                               : partial ? "--strict: not every launch was instrumented"
-                                         : "--strict: the totals are not whole"));
+    if (options.strict && !options.probes.what.empty() && (nowhere || partial || warnings.size() != 0)) {
+        say(error("EGPU-A030", nowhere             ? "--strict: a probe ran nowhere"
+                               : partial           ? "--strict: not every launch was instrumented"
+                               : !mistyped.empty() ? "--strict: a kernel that -k names was not launched"
+                                                   : "--strict: the totals are not whole"));
         good = false;
     }
     return good;

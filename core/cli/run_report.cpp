@@ -36,10 +36,14 @@ std::string program_name(const SessionView& view) {
     if (!view.program.empty() && view.program != "egpu-workload")
         return view.program;
     const auto& command = view.catalogue.command;
-    // The bundled workloads are known by the name that selects them.
-    if (view.program == "egpu-workload" && command.size() > 1)
-        return command[1];
-    return command.empty() ? "the application" : command[0].substr(command[0].rfind('/') + 1);
+    const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+    // The bundled workloads are known by the name that selects them, also behind env, timeout and the like.
+    if (!view.program.empty()) {
+        const auto at = std::find_if(command.begin(), command.end(),
+                                     [&](const std::string& word) { return last_part(word) == view.program; });
+        return command.end() - at > 1 ? at[1] : view.program;
+    }
+    return command.empty() ? "the application" : last_part(command[0]);
 }
 
 std::string how_it_ended(const host::RunFacts& facts) {
@@ -199,12 +203,19 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
 /// Rows of maps that no column above shows, so that a probe of one's own needs nothing else (E3.3).
 void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
     constexpr std::size_t kMostRows = 8;
-    const bool several = std::count_if(view.maps.begin(), view.maps.end(),
-                                       [&](const auto& data) { return !host::feeds_metrics(view, data); }) > 1;
+    const bool several = view.maps.size() > 1;
     for (const auto& data : view.maps) {
-        const auto rows = host::read_rows(data, view.catalogue);
-        if (rows.empty() || host::feeds_metrics(view, data))
+        if (host::feeds_metrics(view, data))
             continue;
+        const auto rows = host::read_rows(data, view.catalogue);
+        if (rows.empty()) {
+            // Nothing counted is a result too, where the probe ran.
+            if (view.coverage_of(data).covered != 0 && view.drained) {
+                lines.emplace_back();
+                lines.push_back(fmt::format("  {}: no entry", data.map->name));
+            }
+            continue;
+        }
         TextTable table;
         for (const auto& cell : rows[0].key)
             table.column(host::column_name(*cell.field), Align::left);
@@ -256,7 +267,10 @@ std::string coverage_text(const SessionView& view, const host::MapData& data) {
     const auto coverage = view.coverage_of(data);
     if (coverage.whole())
         return {};
-    return fmt::format("counted in {} of {} launches", format_count(coverage.covered), format_count(coverage.launches));
+    const std::string launches =
+        fmt::format("{} of {} launches", format_count(coverage.covered), format_count(coverage.launches));
+    // The launches are those of now, the values those of the last copy.
+    return view.drained ? "counted in " + launches : "at least: by now the probe ran in " + launches;
 }
 
 std::string value_text(const host::ValueCell& cell, bool simulated) {

@@ -12,7 +12,8 @@
 
 namespace egpu::cli {
 
-/// "counted in 12 of 100 launches" where a map's probe did not see all launches of its kernels; else "".
+/// "counted in 12 of 100 launches" (or, where the values are not the last ones, "at least: by now ...") where a map's
+/// probe did not see all launches of its kernels; else "".
 std::string coverage_text(const host::SessionView& view, const host::MapData& data);
 /// A value as text: a number, or a histogram's total and middle.
 std::string value_text(const host::ValueCell& cell, bool simulated);
@@ -22,6 +23,9 @@ std::vector<std::string> run_report(const host::SessionView& view, const host::R
 
 /// Warnings for probes that ran nowhere, with "did you mean" (E6.4).
 std::vector<Diagnostic> nowhere_warnings(const host::SessionView& view, const host::KernelSelection& selection);
+
+/// Patterns of -k that match no launched kernel, where another one matches.
+std::vector<Diagnostic> mistyped_kernel_warnings(const host::SessionView& view, const host::KernelSelection& selection);
 
 /// Why the totals are not whole: launches that ran uninstrumented, no final copy, a full map. Empty: they are exact.
 std::vector<Diagnostic> completeness_warnings(const host::SessionView& view);

@@ -290,6 +290,22 @@ std::vector<Diagnostic> nowhere_warnings(const SessionView& view, const host::Ke
     return warnings;
 }
 
+std::vector<Diagnostic> mistyped_kernel_warnings(const SessionView& view, const host::KernelSelection& selection) {
+    std::vector<Diagnostic> warnings;
+    const auto matches = [&](const std::string& pattern) { return any_launched_matches(view, pattern); };
+    // Where none matches, the probes ran nowhere, and that is said.
+    if (!std::any_of(selection.include.begin(), selection.include.end(), matches))
+        return warnings;
+    for (const auto& pattern : selection.include)
+        if (!matches(pattern)) {
+            const auto near = nearest(pattern, launched_names(view));
+            warnings.push_back(warning(
+                "EGPU-A004", fmt::format("no launched kernel matches '{}'", pattern),
+                (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view)));
+        }
+    return warnings;
+}
+
 std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
     std::vector<Diagnostic> warnings;
     if (view.agent_pid == 0)

@@ -109,7 +109,7 @@ def add_and_remove():
         run.wait_for_launches(more=20)
         equal(run.launches()[1], stopped, "launches of the original code")
         dump = run.ask("map", "dump", "bandwidth/traffic").stdout.decode()
-        check("requested_bytes" in dump and f"counted in {stopped:,} of".replace(",", " ") in dump, dump)
+        check("requested_bytes" in dump and f"by now the probe ran in {stopped:,} of".replace(",", " ") in dump, dump)
 
         answer = run.change("add", "bandwidth")
         equal(answer["maps"], "kept", "maps of a probe that comes back")
@@ -336,6 +336,22 @@ def different_launches():
     shown = {int(re.sub(r"\D", "", number)) for number in re.findall(r"\(([\d\s\u202f]+)\)", report)}
     check(set(covered.values()) <= shown, f"{covered} in the table:\n{report}")
     check("(n): of so many launches" in report, report)
+
+
+@case("the kernel table shows the probe that is attached, not the one that it replaced")
+def current_first():
+    with Run(probes=["bandwidth"]) as run:
+        run.wait_for_launches(which=1, more=10)
+        run.change("replace", "bandwidth", program("stores"))     # maps of another shape: the old ones stay
+        run.wait_for_launches(which=1, more=10)
+        run.change("remove", "bandwidth")
+        run.change("add", "bandwidth")
+        run.wait_for_launches(which=1, more=20)
+        report, summary = run.stop()
+    current = check_counts(summary)
+    row = next(line for line in report.splitlines() if "loop_step" in line and " B" in line.replace("kB", " B").replace("MB", " B"))
+    check(re.sub(r"\D", "", row.split(" of ")[0]).endswith(str(current["launches_covered"])), f"{row}\n{current}")
+    check("bandwidth~1/traffic" in report, report)
 
 
 @case("what a client asked that gave up waiting is not done")

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import (EGPU, WORKLOAD, Skip, case, check, end, equal, finish, observed, segments, wait_for)
@@ -170,6 +171,27 @@ def junk():
     finally:
         end(process, signal.SIGINT)
         os.unlink(name)
+
+
+@case("a summary to a pipe that nobody reads does not hang")
+def unread_pipe():
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = os.path.join(folder, "pipe")
+        os.mkfifo(pipe)
+        done = subprocess.run([EGPU, "run", "--summary", pipe, "-p", "bandwidth", "--", WORKLOAD, "vecadd",
+                               "--elements", "1024"], capture_output=True, timeout=60)
+        equal(done.returncode, 125, "exit code")
+        check(b"nobody reads this pipe" in done.stderr and b"result ok" in done.stdout, done.stderr.decode())
+
+
+@case("behind another command a workload has its own name")
+def wrapped():
+    done = subprocess.run([EGPU, "run", "-p", "bandwidth", "--", "env", "A=1", WORKLOAD, "vecadd", "--elements", "1024"],
+                          capture_output=True, timeout=60)
+    check(b"egpu: vecadd exited with 0" in done.stderr, done.stderr.decode())
+    done = subprocess.run([EGPU, "run", "-p", "bandwidth", "--", "sh", "-c", f"{WORKLOAD} vecadd --elements 1024"],
+                          capture_output=True, timeout=60)
+    check(b"egpu: egpu-workload exited with 0" in done.stderr, done.stderr.decode())
 
 
 @case("a mistyped kernel name")

@@ -104,14 +104,11 @@ std::uint32_t follow(Instance* instance, ChooseForNode choose) {
     const Driver& real = driver();
     if (real.cuGraphKernelNodeGetParams_v2 == nullptr)
         return EGPU_GRAPH_REFUSED;
-    const bool changed =
-        std::any_of(instance->nodes.begin(), instance->nodes.end(), [](const Node& node) { return node.changed; });
-    // With a twin, nodes that changed did so in the graph, and the twin is what the instance was made from.
-    const bool by_graph = instance->graph != nullptr && (!changed || instance->twin == nullptr);
-    if (by_graph && real.cuGraphExecKernelNodeSetParams_v2 != nullptr)
-        return follow_by_graph(instance, choose);
+    // The twin first: it is nobody else's, while another thread may be changing the application's graph right now.
     if (instance->twin == nullptr)
-        return instance->without_twin;
+        return instance->graph != nullptr && real.cuGraphExecKernelNodeSetParams_v2 != nullptr
+                   ? follow_by_graph(instance, choose)
+                   : instance->without_twin;
     if (real.cuGraphKernelNodeSetParams_v2 == nullptr || real.cuGraphExecUpdate_v2 == nullptr)
         return EGPU_GRAPH_REFUSED;
     return follow_by_twin(instance, choose);

@@ -308,8 +308,14 @@ void instance_gone(CUgraphExec handle) {
 void graph_node_changed(CUgraphNode handle) {
     const Lock lock(changing);
     for_each_instance([handle](Instance* instance) {
-        if (Node* node = find_node(instance, handle); node != nullptr)
-            node->changed = true;
+        Node* node = find_node(instance, handle);
+        if (node == nullptr)
+            return;
+        node->changed = true;
+        // With a child graph its nodes may be gone.
+        if (node->kind == Node::Kind::child)
+            for (Node* inner = node + 1; inner < instance->nodes.begin() + node->end; ++inner)
+                inner->changed = true;
     });
 }
 

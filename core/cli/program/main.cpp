@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <exception>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/names.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
@@ -32,6 +34,32 @@ int print_help(CLI::App& app, const std::string& topic, bool all) {
     const std::string name = command == &app ? "egpu" : "egpu " + topic;
     fmt::print("{}", app.get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal));
     return kYes;
+}
+
+/// Says which word is no command; false where each is one. CLI11 says of such a word only that one is required.
+bool says_misspelt_command(const CLI::App& app, const std::vector<std::string_view>& words) {
+    const CLI::App* command = &app;
+    std::string path = "egpu";
+    for (const auto word : words) {
+        const auto below = command->get_subcommands([](const CLI::App*) { return true; });
+        if (below.empty() || word.starts_with('-'))
+            return false;
+        std::vector<std::string> names;
+        for (const auto* each : below)
+            names.push_back(each->get_name());
+        const auto found = std::find(names.begin(), names.end(), word);
+        if (found == names.end()) {
+            const std::string near = nearest(std::string(word), names);
+            fmt::print(stderr, "egpu: no command is named '{}'\n{}See: {} --help\n",
+                       path.substr(path.find(' ') + 1) == path ? std::string(word)
+                                                               : fmt::format("{} {}", path.substr(5), word),
+                       near.empty() ? "" : fmt::format("hint: did you mean '{}'?\n", near), path);
+            return true;
+        }
+        command = below[static_cast<std::size_t>(found - names.begin())];
+        path += fmt::format(" {}", word);
+    }
+    return false;
 }
 
 int run_command_line(int argc, char** argv) {
@@ -68,6 +96,8 @@ int run_command_line(int argc, char** argv) {
     help->add_option("COMMAND", topic, "The command");
     help->add_flag("--all", all, "List the tools for developers of egpu too");
     help->callback([&] { exit_code = print_help(app, topic, all); });
+    if (says_misspelt_command(app, {argv + 1, dashes}))
+        return kUsage;
     try {
         app.parse(static_cast<int>(dashes - argv), argv);
     } catch (const CLI::ParseError& parse_error) {

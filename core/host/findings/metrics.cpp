@@ -93,40 +93,66 @@ bool has_sector_fields(const MapData& data) {
            has_role(definition.key, ebpf::Role::site_id);
 }
 
+bool has_traffic(const SessionView& view, const MapData& data) {
+    return has_traffic_fields(data) &&
+           (covers(view, data, ebpf::Event::load) || covers(view, data, ebpf::Event::store));
+}
+
+bool is_attached(const SessionView& view, const MapData& data) {
+    const auto probe = std::string_view(data.map->name).substr(0, data.map->name.find('/'));
+    return std::any_of(view.catalogue.probes.begin(), view.catalogue.probes.end(),
+                       [&](const Probe& each) { return each.probe == probe && each.state == ProbeState::attached; });
+}
+
+/// The first map that `wanted` takes: of a probe that is attached, else of any.
+template <typename Wanted>
+const MapData* first_map(const SessionView& view, const Wanted& wanted) {
+    const MapData* found = nullptr;
+    for (const auto& data : view.maps)
+        if (wanted(data)) {
+            if (is_attached(view, data))
+                return &data;
+            if (found == nullptr)
+                found = &data;
+        }
+    return found;
+}
+
+const MapData* traffic_map(const SessionView& view) {
+    return first_map(view, [&](const MapData& data) { return data.age_ns && has_traffic(view, data); });
+}
+
+const MapData* sector_map(const SessionView& view) {
+    return first_map(view, [&](const MapData& data) { return data.age_ns && has_sector_fields(data); });
+}
+
 }  // namespace
 
 bool feeds_metrics(const SessionView& view, const MapData& data) {
-    const bool traffic =
-        has_traffic_fields(data) && (covers(view, data, ebpf::Event::load) || covers(view, data, ebpf::Event::store));
-    return traffic || has_sector_fields(data);
+    return &data == traffic_map(view) || &data == sector_map(view);
 }
 
 std::vector<SiteMetrics> site_metrics(const SessionView& view) {
     std::vector<SiteMetrics> sites;
-    for (const auto& data : view.maps) {
-        for (const auto& row : read_rows(data, view.catalogue)) {
+    if (const MapData* data = sector_map(view)) {
+        for (const auto& row : read_rows(*data, view.catalogue)) {
             const auto requests = row.value_named("requests");
             const auto sectors = row.value_named("sectors");
             if (row.site_id == 0 || !requests || !sectors)
                 continue;
             const Site* site = view.catalogue.site(row.site_id);
             sites.push_back({row.site_id, *requests, *sectors, row.value_named("requested_bytes"),
-                             site != nullptr ? view.coverage_of(data, site->kernel_id).covered : 0});
+                             site != nullptr ? view.coverage_of(*data, site->kernel_id).covered : 0});
         }
-        if (!sites.empty())
-            break;
     }
     return sites;
 }
 
 std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
     std::map<std::uint32_t, KernelMetrics> metrics;
-    for (const auto& data : view.maps) {
-        if (has_traffic_fields(data) && feeds_metrics(view, data) && data.age_ns) {
-            add_traffic(data, view, metrics);
-            complete_traffic(data, view, metrics);
-            break;
-        }
+    if (const MapData* data = traffic_map(view)) {
+        add_traffic(*data, view, metrics);
+        complete_traffic(*data, view, metrics);
     }
     struct Loads {
         std::uint64_t requests = 0, sectors = 0, bytes = 0, launches = 0;

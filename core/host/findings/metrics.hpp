@@ -37,7 +37,8 @@ struct SiteMetrics {
     std::uint64_t launches = 0;  ///< of its kernel, that these are of
 };
 
-/// By kernel id. Where several maps count the same figure, the first in session order is taken.
+/// By kernel id. Where several maps count the same figure, one of a probe that is attached is taken, then the first in
+/// session order.
 std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view);
 std::vector<SiteMetrics> site_metrics(const SessionView& view);
 

@@ -82,9 +82,22 @@ std::optional<Beside> begin_bank(CopyBuild& build) {
 
 }  // namespace
 
-ConstantForm constant_form() {
+namespace {
+
+std::string_view asked_form() {
     const char* asked = std::getenv("EGPU_CONSTANTS");
-    const std::string_view name = asked != nullptr ? asked : "";
+    return asked != nullptr ? asked : "";
+}
+
+}  // namespace
+
+std::string misnamed_constant_form() {
+    const auto name = asked_form();
+    return name == "bank" || name == "address" ? std::string() : std::string(name);
+}
+
+ConstantForm constant_form() {
+    const auto name = asked_form();
     return name == "bank"      ? ConstantForm::bank
            : name == "address" ? ConstantForm::by_address
                                : ConstantForm::by_figures;

@@ -22,6 +22,8 @@ inline constexpr std::uint32_t kRegistersWorthARefresh = 8;
 
 /// What EGPU_CONSTANTS asks for ("address", "bank"); by_figures where it is unset or anything else.
 ConstantForm constant_form();
+/// What EGPU_CONSTANTS says where that is no form; "" where it is one, or is not set.
+std::string misnamed_constant_form();
 
 /// For copies that were built by address: the form with a bank beside it (CopyBuild::banked) where it is to be used. On
 /// the simulated GPU, which has no figures (`compiler` null), only where it is asked for.

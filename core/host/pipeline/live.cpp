@@ -79,7 +79,9 @@ Diagnostic Pipeline::unknown_probe(const std::string& name) const {
     for (const auto& probe : probes_)
         if (attached_probe(probe.name) && std::find(names.begin(), names.end(), probe.name) == names.end())
             names.push_back(probe.name);
-    Diagnostic unknown = error("EGPU-A041", fmt::format("no probe of the session is named '{}'", name));
+    Diagnostic unknown =
+        error("EGPU-A041", latest_probe(name) ? fmt::format("probe {} is detached already", name)
+                                              : fmt::format("no probe of the session is named '{}'", name));
     if (const std::string near = nearest(name, names); !near.empty())
         unknown.hints.push_back(fmt::format("did you mean '{}'?", near));
     unknown.hints.push_back(names.empty() ? "it has none: egpu probe add WHAT"

@@ -102,6 +102,8 @@ ImageAnswer Pipeline::answer_of(const std::vector<std::pair<std::uint32_t, std::
 
 ImageAnswer Pipeline::add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device,
                                 const LoadOptions& options) {
+    if (const auto name = misnamed_constant_form(); !name.empty())
+        note_once(fmt::format("EGPU_CONSTANTS={} is neither bank nor address: chosen by figures", name));
     const ContentHash hash = content_hash(bytes);
     if (auto known = known_image(hash, options))
         return *known;

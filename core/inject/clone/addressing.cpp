@@ -53,12 +53,25 @@ Diagnostic Addressing::refuse(const ptx::Instruction& instruction, std::string_v
     return diagnostic;
 }
 
+/// A copy that kept the declaration would have a variable of its own; whether the driver finds the original's by its
+/// name, nothing says.
+Diagnostic Addressing::refuse_local(const ptx::Variable& variable) const {
+    Diagnostic diagnostic =
+        error("EGPU-P236", fmt::format("'{}' declares '{}' in its body, which a copy can't share with the original",
+                                       outline_.function().name, variable.name));
+    diagnostic.fix = "declare it outside of functions, as compilers do";
+    return diagnostic;
+}
+
 Status Addressing::rewrite() {
     const auto& items = outline_.items();
-    for (std::size_t index = 0; index < items.size(); ++index)
+    for (std::size_t index = 0; index < items.size(); ++index) {
+        if (const auto* variable = items[index].variable(); variable != nullptr && is_shared_with_original(*variable))
+            return refuse_local(*variable);
         if (const auto* instruction = items[index].instruction())
             if (auto status = rewrite_instruction(index, *instruction); !status)
                 return status;
+    }
     return ok();
 }
 

@@ -45,6 +45,7 @@ private:
     bool reads_bank(std::size_t index, const ptx::Operand& address) const;
     Status rewrite_constant_space(std::size_t index, const ptx::Instruction& instruction);
     std::string register_for(Key key);
+    Diagnostic refuse_local(const ptx::Variable& variable) const;
     Diagnostic refuse(const ptx::Instruction& instruction, std::string_view code, std::string message) const;
 
     Outline outline_;
