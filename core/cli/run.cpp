@@ -261,7 +261,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
     command->add_flag(
         "--strict", options->strict,
-        "Exit with 125 where a probe ran nowhere or a launch was not instrumented (if the program returned 0)");
+        "Exit with 125 where a probe ran nowhere or missed a launch that it was to see (if the program returned 0)");
     command
         ->add_option("--summary", options->summary,
                      "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment")

@@ -47,6 +47,12 @@ std::string launched_text(const SessionView& view) {
     return text.empty() ? "No kernel was launched." : "Launched: " + text + ".";
 }
 
+/// For a pattern that no launched kernel matches.
+std::string hint_for_pattern(const SessionView& view, const std::string& pattern) {
+    const auto near = nearest(pattern, launched_names(view));
+    return (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view);
+}
+
 bool any_launched_matches(const SessionView& view, const std::string& pattern) {
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
         if (view.counts[i].launches != 0 && kernel_name_matches(pattern, view.catalogue.kernels[i].mangled))
@@ -81,14 +87,15 @@ std::string spaces_text(const std::string& section) {
     return text;
 }
 
+bool holds(const SessionView& view, const host::Copy& copy, const host::Probe& probe) {
+    const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
+    return std::find(copy.probes.begin(), copy.probes.end(), index) != copy.probes.end();
+}
+
 /// True where the copy that the kernel is to run has this probe.
 bool has_copy_with(const SessionView& view, const host::Kernel& kernel, const host::Probe& probe) {
-    const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
     const auto& copies = view.catalogue.copies;
-    if (kernel.copy == 0 || kernel.copy > copies.size())
-        return false;
-    const auto& holds = copies[kernel.copy - 1].probes;
-    return std::find(holds.begin(), holds.end(), index) != holds.end();
+    return kernel.copy != 0 && kernel.copy <= copies.size() && holds(view, copies[kernel.copy - 1], probe);
 }
 
 /// True where a kernel's copy with this probe was never put in place.
@@ -117,10 +124,8 @@ std::size_t never_ran(const SessionView& view, const host::Probe& probe) {
 
 /// True where its kernels were launched by graphs that did not take their copies with this probe over.
 bool kept_out_by_graphs(const SessionView& view, const host::Probe& probe) {
-    const auto index = static_cast<std::uint32_t>(&probe - view.catalogue.probes.data());
     for (const auto& copy : view.catalogue.copies) {
-        const bool holds_it = std::find(copy.probes.begin(), copy.probes.end(), index) != copy.probes.end();
-        if (!holds_it || view.catalogue.kernel(copy.kernel_id) == nullptr)
+        if (!holds(view, copy, probe) || view.catalogue.kernel(copy.kernel_id) == nullptr)
             continue;
         const auto& counts = view.counts[copy.kernel_id - 1];
         if (counts.former.all() != 0 || counts.captured != 0)
@@ -154,10 +159,8 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
     if (view.launches() == 0)
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no kernel was launched", name));
     if (const auto pattern = unmatched_pattern(view, probe, selection); !pattern.empty()) {
-        const auto names = launched_names(view);
-        const auto near = nearest(pattern, names);
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'", name, pattern),
-                       (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view));
+                       hint_for_pattern(view, pattern));
     }
     const std::size_t at = never_ran(view, probe);
     if (at < view.catalogue.kernels.size() && probe.attached_unix_ms != 0 && view.counts[at].copy_reason == 0)
@@ -297,12 +300,9 @@ std::vector<Diagnostic> mistyped_kernel_warnings(const SessionView& view, const 
     if (!std::any_of(selection.include.begin(), selection.include.end(), matches))
         return warnings;
     for (const auto& pattern : selection.include)
-        if (!matches(pattern)) {
-            const auto near = nearest(pattern, launched_names(view));
-            warnings.push_back(warning(
-                "EGPU-A004", fmt::format("no launched kernel matches '{}'", pattern),
-                (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view)));
-        }
+        if (!matches(pattern))
+            warnings.push_back(warning("EGPU-A004", fmt::format("no launched kernel matches '{}'", pattern),
+                                       hint_for_pattern(view, pattern)));
     return warnings;
 }
 

@@ -80,10 +80,6 @@ std::optional<Beside> begin_bank(CopyBuild& build) {
     return beside;
 }
 
-}  // namespace
-
-namespace {
-
 std::string_view asked_form() {
     const char* asked = std::getenv("EGPU_CONSTANTS");
     return asked != nullptr ? asked : "";
