@@ -131,6 +131,15 @@ std::string launches_cell(const host::KernelCounts& counts, const host::KernelMe
     return metrics.differ() || covered == counts.launches ? all : fmt::format("{} of {}", format_count(covered), all);
 }
 
+/// What "each" is the mean of, and why it is a bound.
+std::string times_note(const std::map<std::uint32_t, host::KernelMetrics>& metrics) {
+    std::uint64_t timed = 0;
+    for (const auto& [kernel, each] : metrics)
+        timed += each.timed_launches;
+    return fmt::format("  each: mean of {} timed, with what it takes to start them: kernels take less",
+                       plural(timed, "launch"));
+}
+
 /// One row a launched, instrumented kernel, most launches first.
 void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
     std::vector<std::size_t> order;
@@ -153,16 +162,22 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.read_bytes.has_value(); });
     const bool has_sectors = std::any_of(metrics.begin(), metrics.end(),
                                          [](const auto& m) { return m.second.sectors_per_load.has_value(); });
+    const bool has_times =
+        std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.second.launch_ns.has_value(); });
     TextTable table;
     table.column("kernel", Align::left);
     for (const char* header : {"launches", "GPU time"})
         table.column(header);
+    if (has_times)
+        table.column("each");
     if (has_traffic)
         for (const char* header : {"read", "written"})
             table.column(header);
     if (has_sectors)
         for (const char* header : {"sectors/load", "of each sector used"})
             table.column(header);
+    if (has_times && has_traffic)
+        table.column("kernel throughput");
     bool any_differ = false;
     for (const std::size_t index : order) {
         if (table.rows() == kMostKernelRows)
@@ -179,6 +194,8 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
             return (m.at_least ? "\u2265 " : "") + format_bytes(static_cast<double>(value)) + of(m.traffic_launches);
         };
         std::vector<std::string> cells = {kernel.name, launches_cell(view.counts[index], m), "n/a"};
+        if (has_times)
+            cells.push_back(or_na(m.launch_ns, [](double ns) { return "\u2264 " + format_duration_ns(ns); }));
         if (has_traffic) {
             cells.push_back(or_na(m.read_bytes, bytes));
             cells.push_back(or_na(m.written_bytes, bytes));
@@ -189,11 +206,15 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
                 or_na(m.sectors_per_load, [&](double value) { return fmt::format("{:.1f}", value) + sectors; }));
             cells.push_back(or_na(m.sector_use, [&](double value) { return format_percent(value) + sectors; }));
         }
+        if (has_times && has_traffic)
+            cells.push_back(or_na(m.bytes_per_second, [](double rate) { return "\u2265 " + format_rate(rate); }));
         table.row(std::move(cells));
     }
     lines.emplace_back();
     for (const auto& line : table.lines())
         lines.push_back("  " + line);
+    if (has_times)
+        lines.push_back(times_note(metrics));
     if (any_differ)
         lines.emplace_back("  (n): of so many launches, since probes came or went at different times");
     if (order.size() > kMostKernelRows)

@@ -72,6 +72,7 @@ segment::SegmentRequest request_for(const HostOptions& options) {
     request.wait_ms = options.wait_ms;
     request.gpu_memory_limit = options.gpu_memory_limit;
     request.measure_overhead = options.measure_overhead;
+    request.time_launches = options.time_launches;
     return request;
 }
 

@@ -30,6 +30,7 @@ struct HostOptions {
     std::uint32_t late_ms = 0;  ///< the kernels and copies come so much later
     std::uint64_t gpu_memory_limit = 64u << 20;
     bool measure_overhead = false;
+    bool time_launches = false;  ///< now and then; what measure_overhead times is in pairs
 };
 
 class FakeHost {
@@ -40,7 +41,7 @@ public:
     const segment::View& view() const { return segment_->view(); }
     egpu_segment_header& header() const { return view().header(); }
     const egpu_kernel_counters& work() const { return view().kernels()[kWorkId - 1]; }
-    /// Of the only copy, against its original; only where overhead is measured.
+    /// Of the only copy; only where launches are timed.
     segment::CopyTimes times() const { return segment::read_times(view().copy_times()[0]).value(); }
     const std::string& name() const { return segment_->name(); }
     /// The first word of slot 0 of map 0 in its current snapshot, summed over shards; ~0 where there is none.

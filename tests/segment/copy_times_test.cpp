@@ -51,6 +51,24 @@ TEST(CopyTimes, AddUp) {
     EXPECT_DOUBLE_EQ(sums->log_ratio_squares, std::pow(std::log(1.1), 2) + std::pow(std::log(1.2), 2));
 }
 
+TEST(CopyTimes, SingleLaunchesAreNoPairs) {
+    SegmentRequest request = small_request();
+    request.measure_overhead = false;
+    request.time_launches = true;
+    MemorySegment memory(request);
+    const View view = opened(memory);
+    ASSERT_EQ(view.copy_times().size(), 8u);
+    EXPECT_EQ(view.header().time_launches, 1u);
+    EXPECT_EQ(view.header().measure_overhead, 0u);
+    add_single(view.copy_times()[3], 700);
+    add_single(view.copy_times()[3], 900);
+    const auto sums = read_times(view.copy_times()[3]);
+    ASSERT_TRUE(sums);
+    EXPECT_EQ(sums->single_launches, 2u);
+    EXPECT_EQ(sums->single_ns, 1600u);
+    EXPECT_EQ(sums->pairs, 0u);
+}
+
 TEST(CopyTimes, OfAWriterThatStoppedHalfWayThereAreNone) {
     egpu_copy_times times{};
     times.sequence = 7;

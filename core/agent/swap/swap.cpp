@@ -56,20 +56,31 @@ TimedShape timed_shape(const LaunchShape& shape) {
             .cooperative = block.cooperative};
 }
 
+std::uint32_t index_of(const Copy& copy) {
+    return static_cast<std::uint32_t>(copy.counters - view().copies().data());
+}
+
 // While overhead is measured each launch's turn depends on the one before it of the same shape. Its time begins here:
 // what is queued for a copy before it belongs to it.
 [[gnu::noinline]] bool has_its_turn_in_pair(Copy* copy, const Place& place, const LaunchShape& shape,
                                             TimedLaunch* timed) {
-    const auto index = static_cast<std::uint32_t>(copy->counters - view().copies().data());
-    const Turn turn = next_turn(place, &copy->pairing, index, key_of(timed_shape(shape)));
+    const Turn turn = next_turn(place, &copy->pairing, index_of(*copy), key_of(timed_shape(shape)));
     *timed = turn.timed;
     begin_time(*timed, shape.stream, shape.form);
     return turn.runs_copy;
 }
 
+// From here on nothing else is queued before the launch.
+void time_now_and_then(Copy* copy, const Place& place, const LaunchShape& shape, TimedLaunch* timed) {
+    if (!may_follow_other_work(shape.block.config))
+        return;
+    *timed = next_alone(place, &copy->pairing, index_of(*copy));
+    begin_time(*timed, shape.stream, shape.form);
+}
+
 bool runs_copy(const egpu_segment_header& header, const Kernel& kernel, Copy* copy, const Place& place,
                const LaunchShape& shape, TimedLaunch* timed) {
-    if (has_timers(place) && may_follow_other_work(shape.block.config))
+    if (has_timers(place) && load_relaxed(header.measure_overhead) != 0 && may_follow_other_work(shape.block.config))
         return has_its_turn_in_pair(copy, place, shape, timed);
     return has_its_turn(header, kernel.counters);
 }
@@ -200,6 +211,8 @@ Choice choose(CUfunction asked, const LaunchShape& shape, TimedLaunch* timed) {
     if (recorded && !may_be_recorded(*copy, asked, *place))
         return original;
     const CUfunction banked = recorded ? nullptr : refreshed(copy, place, shape.block, shape.stream, shape.form);
+    if (!recorded && has_timers(*place) && load_relaxed(header.measure_overhead) == 0)
+        time_now_and_then(copy, *place, shape, timed);
     return {.function = banked != nullptr ? banked : copy->functions.copy,
             .kernel = kernel,
             .counted = true,

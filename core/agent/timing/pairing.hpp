@@ -62,13 +62,14 @@ constexpr bool first_runs_copy(std::uint64_t number) {
     return (mixed(number ^ 0x6567707500000000u) >> 63) != 0;
 }
 
-/// The pairs of one copy. All of it atomic.
+/// The pairs of one copy, or its launches that are timed alone. All of it atomic.
 struct alignas(64) Pairing {
     static constexpr unsigned int kOpen = 12;  // shapes at a time; all of it in two cache lines
     std::uint64_t open[kOpen] = {};
-    std::uint64_t begun = 0;         // pairs, for their order
-    std::uint64_t without_room = 0;  // launches of further shapes
-    std::uint32_t is_warm = 0;       // one pair was finished: both functions have been loaded and run
+    std::uint64_t begun = 0;           // pairs, for their order; of launches timed alone the first ones
+    std::uint64_t without_room = 0;    // launches of further shapes
+    std::uint32_t is_warm = 0;         // one pair was finished: both functions have been loaded and run
+    std::uint32_t timed_at_drain = 0;  // which drain was last when a launch was timed alone
 };
 
 }  // namespace egpu::agent

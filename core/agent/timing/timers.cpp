@@ -23,8 +23,9 @@ struct TimedHalf {
 // A pair of launches. It belongs to the launches from next_turn() on until the collector has seen both of them end.
 struct TimerSlot {
     TimedHalf half[2];
-    std::uint32_t single = 0;      // another pair took its place: no second launch will come
-    bool first_runs_copy = false;  // these four before the pair is open to others
+    std::uint32_t single = 0;  // another pair took its place: no second launch will come
+    bool alone = false;        // no pair: one launch of a copy. This and the next four before others see it
+    bool first_runs_copy = false;
     std::uint32_t copy = 0;
     std::uint64_t* place_of_word = nullptr;
     std::uint64_t word = 0;
@@ -39,6 +40,10 @@ using segment::store_relaxed;
 using segment::store_release;
 
 constexpr unsigned int kSlots = 256;  // pairs in flight between two drains; fewer than kNoSlot
+constexpr unsigned int kAloneSlots = 64;
+// Of a copy's launches, so many at the start and then one between two drains are timed: a short run is to have figures,
+// a long one is not to notice.
+constexpr std::uint64_t kFirstLaunches = 17;  // the first of all has to load the function: it is not timed
 constexpr unsigned int kWord = 64;
 constexpr std::uint64_t kLongestPair = 2'000'000'000;  // ns: so long a first launch waits for its second
 static_assert(kSlots < kNoSlot && kSlots % kWord == 0);
@@ -52,14 +57,15 @@ struct Pool {
 constinit Pool* pools[kMostPlaces] = {};  // atomic; null: launches of the place take no turns
 // The same memory for each context that the place has had; never freed: a launch may hold it.
 constinit Pool* memory_of[kMostPlaces] = {};
+constinit std::uint32_t drains = 1;  // atomic; raised by the collector
 
 Pool* pool_of(const Place& place) {
     return load_acquire(pools[index_of(place)]);
 }
 
-bool make_events(TimerSlot& slot) {
-    for (TimedHalf& half : slot.half)
-        for (CUevent* event : {&half.begin, &half.end})
+bool make_events(TimerSlot& slot, bool for_pairs) {
+    for (unsigned int i = 0; i < (for_pairs ? 2u : 1u); ++i)
+        for (CUevent* event : {&slot.half[i].begin, &slot.half[i].end})
             if (driver().cuEventCreate(event, CU_EVENT_DEFAULT) != CUDA_SUCCESS)
                 return false;
     return true;
@@ -82,6 +88,7 @@ unsigned int take_slot(Pool& pool) {
 void give_slot_back(Pool& pool, unsigned int index) {
     TimerSlot& slot = pool.slot[index];
     slot.since = 0;
+    slot.alone = false;
     store_relaxed(slot.single, 0u);
     for (TimedHalf& half : slot.half)
         store_relaxed(half.state, std::uint32_t{kPending});
@@ -137,15 +144,16 @@ void begin_pair(Pool& pool, std::uint64_t* word, const OpenPair& open, std::uint
 
 enum class Progress { done, running, lost };
 
+Progress progress_of(const TimedHalf& half) {
+    const CUresult result = driver().cuEventQuery(half.end);
+    return result == CUDA_SUCCESS           ? Progress::done
+           : result == CUDA_ERROR_NOT_READY ? Progress::running
+                                            : Progress::lost;
+}
+
 Progress progress_of(const TimerSlot& slot) {
-    for (const TimedHalf& half : slot.half) {
-        const CUresult result = driver().cuEventQuery(half.end);
-        if (result == CUDA_ERROR_NOT_READY)
-            return Progress::running;
-        if (result != CUDA_SUCCESS)
-            return Progress::lost;
-    }
-    return Progress::done;
+    const Progress first = progress_of(slot.half[0]);
+    return first == Progress::done ? progress_of(slot.half[1]) : first;
 }
 
 // 0 where the driver doesn't say.
@@ -170,6 +178,19 @@ void add_times(const TimerSlot& slot) {
     segment::add_pair(times[slot.copy], pair);
 }
 
+// True where the slot is done with.
+bool collect_alone(TimerSlot& slot) {
+    const TimedHalf& half = slot.half[0];
+    if (load_acquire(half.state) == kLost)
+        return true;
+    const Progress progress = progress_of(half);
+    const auto times = view().copy_times();
+    if (progress == Progress::done && slot.copy < times.size())
+        if (const std::uint64_t ns = nanoseconds(half); ns != 0)
+            segment::add_single(times[slot.copy], ns);
+    return progress != Progress::running;
+}
+
 // A first launch whose second doesn't come is given up, unless that happens just now.
 bool gave_up_waiting(TimerSlot& slot, std::uint64_t now) {
     if (slot.since == 0)
@@ -182,6 +203,8 @@ bool collect(TimerSlot& slot, std::uint64_t now) {
     const std::uint32_t first = load_acquire(slot.half[0].state), second = load_acquire(slot.half[1].state);
     if (first == kPending)
         return false;
+    if (slot.alone)
+        return collect_alone(slot);
     if (load_acquire(slot.single) != 0)
         return true;
     if (second == kPending)
@@ -206,9 +229,9 @@ bool in_use(const Pool& pool) {
 void prepare_timers(const Place& place) {
     const egpu_segment_header& header = view().header();
     const Driver& real = driver();
-    if (load_relaxed(header.measure_overhead) == 0 || load_relaxed(header.simulated) != 0 ||
-        pool_of(place) != nullptr || view().copy_times().empty() || real.cuEventCreate == nullptr ||
-        real.cuEventRecord == nullptr || real.cuEventQuery == nullptr || real.cuEventElapsedTime == nullptr)
+    if (load_relaxed(header.time_launches) == 0 || load_relaxed(header.simulated) != 0 || pool_of(place) != nullptr ||
+        view().copy_times().empty() || real.cuEventCreate == nullptr || real.cuEventRecord == nullptr ||
+        real.cuEventQuery == nullptr || real.cuEventElapsedTime == nullptr)
         return;
     Pool*& memory = memory_of[index_of(place)];
     if (memory == nullptr)
@@ -216,7 +239,9 @@ void prepare_timers(const Place& place) {
     if (memory == nullptr)
         return;
     Pool* pool = new (memory) Pool;
-    while (pool->slots < kSlots && make_events(pool->slot[pool->slots]))
+    const bool for_pairs = load_relaxed(header.measure_overhead) != 0;
+    const unsigned int wanted = for_pairs ? kSlots : kAloneSlots;
+    while (pool->slots < wanted && make_events(pool->slot[pool->slots], for_pairs))
         ++pool->slots;
     for (unsigned int i = 0; i < pool->slots; ++i)
         give_slot_back(*pool, i);
@@ -249,6 +274,25 @@ Turn next_turn(const Place& place, Pairing* pairing, std::uint32_t copy, std::ui
     return {open.first_runs_copy, launch_in(*pool, open.slot, 0)};
 }
 
+TimedLaunch next_alone(const Place& place, Pairing* pairing, std::uint32_t copy) {
+    if (load_relaxed(pairing->begun) < kFirstLaunches) {
+        if (segment::add_relaxed(pairing->begun, std::uint64_t{1}) == 0)
+            return {};
+    } else {
+        const std::uint32_t now = load_relaxed(drains);
+        const std::uint32_t last = load_relaxed(pairing->timed_at_drain);
+        if (last == now || !segment::replace_if(pairing->timed_at_drain, last, now))
+            return {};
+    }
+    Pool* pool = pool_of(place);
+    const unsigned int index = pool != nullptr ? take_slot(*pool) : kNoSlot;
+    if (index == kNoSlot)
+        return {};
+    pool->slot[index].alone = true;
+    pool->slot[index].copy = copy;
+    return launch_in(*pool, index, 0);
+}
+
 namespace {
 
 bool record(CUevent event, CUstream stream, StreamForm form) {
@@ -273,6 +317,7 @@ void record_end(const TimedLaunch& launch, CUstream stream, StreamForm form, boo
 
 void collect_times() {
     const std::uint64_t now = segment::monotonic_ns();
+    segment::add_relaxed(drains, 1u);
     for (unsigned int i = 0; i < places_used(); ++i) {
         const Place& place = place_at(i);
         Pool* pool = pool_of(place);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of launches, by events around them in their stream, from a pool that each context gets before (egpu run
-// --overhead). On a launch: two cuEventRecord, no lock, no allocation, no waiting. What the events say is read later,
-// on the drain thread, where they have come to pass.
+// Times of launches, by events around them in their stream, from a pool that each context gets before: of a copy's
+// launches now and then one, or in pairs with its original (egpu run --overhead). On a launch that is timed: two
+// cuEventRecord, no lock, no allocation, no waiting. What the events say is read later, on the drain thread, where they
+// have come to pass.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +28,19 @@ struct Turn {
     TimedLaunch timed = {};
 };
 
-/// Gives the place its events, where the session measures overhead and the device knows time. Its context is current,
+/// Gives the place its events, where the session times launches and the device knows time. Its context is current,
 /// inside OwnCalls, under the load lock.
 void prepare_timers(const Place& place);
 
-/// Whether launches in this place take turns. One load.
+/// Whether launches in this place may be timed. One load.
 bool has_timers(const Place& place);
 
-/// For a launch that could run its copy, in a place that has timers. `copy`: index of the copy in the segment.
+/// For a launch that runs its copy, in a place that has timers, where overhead is not measured: timed, where it is its
+/// turn. `copy` as below.
+TimedLaunch next_alone(const Place& place, Pairing* pairing, std::uint32_t copy);
+
+/// For a launch that could run its copy, in a place that has timers, while overhead is measured. `copy`: index of the
+/// copy in the segment.
 Turn next_turn(const Place& place, Pairing* pairing, std::uint32_t copy, std::uint64_t key);
 
 /// Around the launch; nothing where it is not timed. A call that fails makes the launch an untimed one.

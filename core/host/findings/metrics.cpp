@@ -126,6 +126,30 @@ const MapData* sector_map(const SessionView& view) {
     return first_map(view, [&](const MapData& data) { return data.age_ns && has_sector_fields(data); });
 }
 
+/// Launches that were timed, alone or in pairs with their originals, of all copies of a kernel.
+void add_launch_times(const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
+    std::map<std::uint32_t, std::uint64_t> sums;
+    for (std::size_t i = 0; i < view.copy_times.size() && i < view.catalogue.copies.size(); ++i) {
+        const LaunchTimes& times = view.copy_times[i];
+        const std::uint64_t timed = times.single_launches + times.pairs;
+        if (timed == 0)
+            continue;
+        const std::uint32_t kernel = view.catalogue.copies[i].kernel_id;
+        sums[kernel] += times.single_ns + times.instrumented_ns;
+        metrics[kernel].timed_launches += timed;
+    }
+    for (const auto& [kernel, ns] : sums)
+        metrics[kernel].launch_ns = static_cast<double>(ns) / static_cast<double>(metrics[kernel].timed_launches);
+}
+
+/// Bytes that a launch asked for / the time that it took, at most.
+void add_throughput(KernelMetrics& kernel) {
+    if (!kernel.launch_ns || !kernel.read_bytes || !kernel.written_bytes || kernel.traffic_launches == 0)
+        return;
+    const auto bytes = static_cast<double>(*kernel.read_bytes) + static_cast<double>(*kernel.written_bytes);
+    kernel.bytes_per_second = bytes / static_cast<double>(kernel.traffic_launches) / *kernel.launch_ns * 1e9;
+}
+
 }  // namespace
 
 bool feeds_metrics(const SessionView& view, const MapData& data) {
@@ -180,6 +204,9 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
             entry.sector_use =
                 std::min(1.0, static_cast<double>(sum.bytes) / (kSectorBytes * static_cast<double>(sum.sectors)));
     }
+    add_launch_times(view, metrics);
+    for (auto& [kernel, entry] : metrics)
+        add_throughput(entry);
     return metrics;
 }
 

@@ -21,6 +21,12 @@ struct KernelMetrics {
     std::optional<double> sectors_per_load;      ///< sectors / requests of global loads
     std::optional<double> sector_use;            ///< requested bytes / (32 x sectors) of global loads, at most 1
     std::uint64_t sector_launches = 0;           ///< launches that the two are of
+    /// Nanoseconds that a launch of its copy took, at most: the mean over launches timed by events around them, which
+    /// hold what the driver and the GPU take to start it too. nullopt: none was timed.
+    std::optional<double> launch_ns;
+    std::uint64_t timed_launches = 0;  ///< that this is the mean of
+    /// Requested bytes of a launch, read and written, / launch_ns: at least so many a second.
+    std::optional<double> bytes_per_second;
 
     /// Bytes and sectors are of different launches: their probes came or went at different times.
     bool differ() const {

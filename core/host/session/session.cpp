@@ -45,6 +45,7 @@ segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptio
     request.wait_ms = options.wait_ms;
     request.gpu_memory_limit = options.gpu_memory_bytes;
     request.sample_launches = options.sample_launches;
+    request.time_launches = !options.simulated;
     request.measure_overhead = options.measure_overhead && !options.simulated;
     request.reserve_bytes = options.reserve_bytes;
     request.copy_capacity = kCopyCapacity;

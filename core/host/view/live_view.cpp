@@ -124,8 +124,9 @@ void read_device(const egpu_segment_header& header, SessionView& view) {
 
 LaunchTimes read_times(const egpu_copy_times& times) {
     const auto sums = segment::read_times(times);
-    return sums ? LaunchTimes{sums->pairs, sums->original_ns, sums->instrumented_ns, sums->log_ratio,
-                              sums->log_ratio_squares}
+    return sums ? LaunchTimes{sums->pairs,     sums->original_ns,       sums->instrumented_ns,
+                              sums->log_ratio, sums->log_ratio_squares, sums->single_launches,
+                              sums->single_ns}
                 : LaunchTimes{};
 }
 

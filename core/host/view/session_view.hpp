@@ -51,20 +51,22 @@ struct Coverage {
     bool whole() const { return covered == launches; }
 };
 
-/// A copy against its original: sums over pairs of launches, one of each.
+/// Launches of a copy that were timed by events around them: alone, and in pairs with one of its original.
 struct LaunchTimes {
     std::uint64_t pairs = 0;
     std::uint64_t original_ns = 0;
     std::uint64_t instrumented_ns = 0;
     double log_ratio = 0;  ///< of ln(instrumented / original)
     double log_ratio_squares = 0;
+    std::uint64_t single_launches = 0;  ///< timed in no pair
+    std::uint64_t single_ns = 0;        ///< sum over these
 };
 
 struct SessionView {
     Catalogue catalogue;
     std::vector<KernelCounts> counts;     ///< by kernel id - 1
     std::vector<CopyCounts> copies;       ///< by copy id - 1
-    std::vector<LaunchTimes> copy_times;  ///< by copy id - 1; empty where overhead is not measured
+    std::vector<LaunchTimes> copy_times;  ///< by copy id - 1; empty where launches are not timed
     std::vector<MapData> maps;            ///< by map index; `map` points into `catalogue`
 
     std::string device_name;  ///< "" until the application used CUDA

@@ -110,7 +110,7 @@ Geometry geometry_of(const SegmentRequest& request) {
     Cursor cursor(sizeof(egpu_segment_header));
     geometry.kernels = cursor.take(sizeof(egpu_kernel_counters) * std::uint64_t{request.kernel_capacity}, kCacheLine);
     geometry.copies = cursor.take(sizeof(egpu_copy_counters) * std::uint64_t{request.copy_capacity}, kCacheLine);
-    const std::uint64_t timed = request.measure_overhead ? request.copy_capacity : 0;
+    const std::uint64_t timed = request.time_launches || request.measure_overhead ? request.copy_capacity : 0;
     geometry.copy_times = cursor.take(sizeof(egpu_copy_times) * timed, kCacheLine);
     geometry.maps = cursor.take(sizeof(egpu_map_entry) * std::uint64_t{EGPU_SEGMENT_MAX_MAPS}, kCacheLine);
     for (const MapDescription& map : request.maps)
@@ -179,6 +179,7 @@ void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geo
     header.reserve = geometry.reserve;
     header.sample_launches = request.sample_launches;
     header.measure_overhead = request.measure_overhead ? 1 : 0;
+    header.time_launches = request.time_launches || request.measure_overhead ? 1 : 0;
     header.catalogue[0] = geometry.catalogue[0];
     header.catalogue[1] = geometry.catalogue[1];
     auto* entries = reinterpret_cast<egpu_map_entry*>(base + geometry.maps.offset);

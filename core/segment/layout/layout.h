@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define EGPU_SEGMENT_MAGIC 0x3147455355504745ull /* "EGPUSEG1" */
-#define EGPU_SEGMENT_LAYOUT 5u
+#define EGPU_SEGMENT_LAYOUT 6u
 #define EGPU_SEGMENT_MAX_MAPS 64u
 #define EGPU_SEGMENT_MAX_KERNELS 8192u
 #define EGPU_SEGMENT_MAX_COPIES 16384u
@@ -124,9 +124,10 @@ struct egpu_segment_header {
 
     uint32_t measure_overhead;     /* H: 1: launches alternate between copy and original, and are timed */
     uint32_t waits;                /* A: holds of over 1 ms */
-    struct egpu_extent copy_times; /* egpu_copy_times[], by copy id - 1; empty without measure_overhead */
+    struct egpu_extent copy_times; /* egpu_copy_times[], by copy id - 1; empty without time_launches */
     uint32_t gpu_memory_most_kib;  /* A: the most that gpu_memory_kib was */
-    uint8_t reserved[100];
+    uint32_t time_launches;        /* H: 1: launches of copies are timed now and then, or (measure_overhead) in pairs */
+    uint8_t reserved[96];
     uint64_t graph_launches;        /* A: launches of instantiated graphs */
     uint64_t graph_launches_partly; /* A: of these, those that may have run kernels that nobody counted */
 };
@@ -165,8 +166,9 @@ struct egpu_copy_counters {
     uint32_t reserved[3];
 };
 
-/* Times of a copy against its original (index = copy id - 1), over pairs of launches of one shape, one of each; the
- * segment holds none unless measure_overhead. Written by the agent's drain thread. */
+/* Times of launches of a copy (index = copy id - 1), by events around them in their stream: of single launches now and
+ * then, and with measure_overhead against the original, over pairs of launches of one shape, one of each. The segment
+ * holds none unless time_launches. Written by the agent's drain thread. */
 struct egpu_copy_times {
     uint64_t sequence;        /* A: odd while it is written */
     uint64_t pairs;           /* A */
@@ -174,7 +176,8 @@ struct egpu_copy_times {
     uint64_t instrumented_ns; /* A: sum over the pairs */
     double log_ratio;         /* A: sum of ln(instrumented / original); IEEE 754 */
     double log_ratio_squares; /* A: sum of its squares */
-    uint64_t reserved[2];
+    uint64_t single_launches; /* A: timed, in no pair */
+    uint64_t single_ns;       /* A: sum over these */
 };
 
 /* One map of the session. */
