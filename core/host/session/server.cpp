@@ -89,6 +89,20 @@ void Server::note(const std::string& text) {
     pipeline_.note_once(text);
 }
 
+void Server::set_findings(const std::string& plugin, std::vector<ReportedFinding> findings) {
+    const std::lock_guard lock(pipeline_mutex_);
+    auto& all = pipeline_.catalogue().findings;
+    std::vector<ReportedFinding> now;
+    for (const auto& finding : all)
+        if (finding.plugin != plugin)
+            now.push_back(finding);
+    now.insert(now.end(), findings.begin(), findings.end());
+    if (now == all)
+        return;
+    all = std::move(now);
+    publish();
+}
+
 void Server::run() {
     while (!broken_) {
         segment_.beat();

@@ -36,6 +36,8 @@ public:
 
     /// Adds a warning to the session's diagnostics.
     void note(const std::string& text);
+    /// What a plugin's code found out takes the place of what it found out before.
+    void set_findings(const std::string& plugin, std::vector<ReportedFinding> findings);
     /// A copy of the catalogue as it stands now.
     Catalogue catalogue();
     /// By kernel id - 1.

@@ -83,6 +83,16 @@ bool all_zero(const Row& row) {
     });
 }
 
+/// Slots of which the copy holds all that is needed.
+std::size_t whole_slots(const MapData& data) {
+    const std::size_t slot_bytes = std::size_t{data.layout.stride} * data.layout.shards;
+    const std::uint32_t key_bytes = data.map->definition.key_bytes;
+    const std::size_t slots = slot_bytes == 0 ? 0 : std::min<std::size_t>(data.slots, data.values.size() / slot_bytes);
+    if (data.map->definition.is_array())
+        return slots;
+    return key_bytes == 0 ? 0 : std::min(slots, data.keys.size() / key_bytes);
+}
+
 }  // namespace
 
 const KeyCell* Row::key_named(std::string_view name) const {
@@ -100,14 +110,11 @@ std::optional<std::uint64_t> Row::value_named(std::string_view name) const {
 
 std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool all) {
     std::vector<Row> rows;
-    const std::size_t slot_bytes = std::size_t{data.layout.stride} * data.layout.shards;
     const std::uint32_t key_bytes = data.map->definition.key_bytes;
     const bool is_array = data.map->definition.is_array();
     const auto summed = summed_fields(data.map->definition.value);
     std::vector<std::byte> merged(data.layout.value_bytes);
-    std::size_t slots = slot_bytes == 0 ? 0 : std::min<std::size_t>(data.slots, data.values.size() / slot_bytes);
-    if (!is_array)
-        slots = key_bytes == 0 ? 0 : std::min(slots, data.keys.size() / key_bytes);
+    const std::size_t slots = whole_slots(data);
     for (std::size_t slot = 0; slot < slots; ++slot) {
         Row row;
         const auto index = static_cast<std::uint32_t>(slot);
@@ -123,6 +130,25 @@ std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool
         rows.push_back(std::move(row));
     }
     return rows;
+}
+
+MergedEntries merged_entries(const MapData& data) {
+    MergedEntries entries;
+    const auto& definition = data.map->definition;
+    const auto summed = summed_fields(definition.value);
+    std::vector<std::byte> merged(data.layout.value_bytes);
+    const std::size_t slots = whole_slots(data);
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+        const auto index = static_cast<std::uint32_t>(slot);
+        if (!maps::merge_slot(data.values, data.layout, index, summed, merged))
+            continue;
+        const auto* key = definition.is_array() ? reinterpret_cast<const std::byte*>(&index)
+                                                : data.keys.data() + slot * definition.key_bytes;
+        entries.keys.insert(entries.keys.end(), key, key + definition.key_bytes);
+        entries.values.insert(entries.values.end(), merged.begin(), merged.end());
+        ++entries.count;
+    }
+    return entries;
 }
 
 std::string site_text(const Catalogue& catalogue, const Site& site) {
