@@ -18,6 +18,10 @@ void add_probe(CLI::App& app, int* exit_code);
 void add_probe_changes(CLI::App& probe_command, int* exit_code);
 void add_map(CLI::App& app, int* exit_code);
 void add_check(CLI::App& app, int* exit_code);
+/// `egpu plugin` with its commands.
+void add_plugin(CLI::App& app, int* exit_code);
+/// What tries a plugin's code in a process of its own; hidden.
+void add_plugin_trial(CLI::App& app);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_inject(CLI::App& app, int* exit_code);
 

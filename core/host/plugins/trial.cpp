@@ -170,9 +170,13 @@ PluginFile tried(PluginFile file, const Trial& trial) {
     const auto written = fs::last_write_time(file.path, failed);
     const auto bytes = fs::file_size(file.path, failed);
     const std::lock_guard lock(mutex);
-    const auto found = known.find({file.path, trial.call});
-    if (found != known.end() && found->second.written == written && found->second.bytes == bytes)
-        return found->second.file;
+    // What was called as well was started.
+    for (const bool called : {trial.call, true}) {
+        const auto found = known.find({file.path, called});
+        if (found != known.end() && found->second.written == written && found->second.bytes == bytes &&
+            (called == trial.call || found->second.file.ok()))
+            return found->second.file;
+    }
     judge(run_trial(file.path, trial), trial, file);
     known[{file.path, trial.call}] = {written, bytes, file};
     return file;
