@@ -95,7 +95,7 @@ struct Session::State {
     segment::OwnedSegment segment;
     std::unique_ptr<Server> server;
     std::unique_ptr<PluginCalls> plugins;  // after the server, which it tells what they find
-    ControlSocket control;  // after the server, which its thread uses
+    ControlSocket control;                 // after the server, which its thread uses
     pid_t child = 0;
     int signals = -1;
     sigset_t signals_before{};
