@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/plugin.hpp"
 #include "cli/terminal.hpp"
 #include "ebpf/verifier/report.hpp"
 #include "host/programs/programs.hpp"
@@ -67,6 +68,7 @@ void add_check(CLI::App& app, int* exit_code) {
     auto* command = app.add_subcommand("check", "Would these programs run, and what would they cost?");
     command->add_option("FILE", options->files, "A .bpf.c, .bpf.o or .so file, or a plugin's name")->required();
     command->add_flag("-v,--verbose", options->verbose, "Print the verifier's whole walk");
+    add_plugin_path_option(*command);
     command->add_flag("-q,--quiet", options->quiet, "Print only what is refused, and why");
     command->callback([options, exit_code] { *exit_code = check_files(*options); });
 }

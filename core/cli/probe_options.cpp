@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/plugin.hpp"
 #include "cli/terminal.hpp"
 
 namespace egpu::cli {
@@ -16,6 +17,7 @@ void add_probe_options(CLI::App& command, ProbeOptions& options) {
             "What to run in the kernels: a plugin's or program's name, a .so, .bpf.c or .bpf.o file; repeatable")
         ->take_all()
         ->allow_extra_args(false);
+    add_plugin_path_option(command);
     command.add_option("-k,--kernel", options.kernels.include, "Only kernels that match this glob; repeatable")
         ->take_all()
         ->allow_extra_args(false);

@@ -73,6 +73,9 @@ def prints(text):
             at = printed.index(wanted, here) + 1
 
 
+GROUPS = ("map", "probe", "plugin")  # commands that have commands of their own
+
+
 def command_exists(line):
     words = line.split("#")[0].split()
     if " -- " in line:
@@ -81,11 +84,12 @@ def command_exists(line):
     help_text = subprocess.run([EGPU, words[1], "--help"], capture_output=True, timeout=30)
     equal(help_text.returncode, 0, f"egpu {words[1]} --help")
     known = help_text.stdout.decode()
+    if len(words) > 2 and words[1] in GROUPS:
+        check(names[1] in known, f"egpu {words[1]} has no {names[1]}")
+        known = subprocess.run([EGPU, words[1], names[1], "--help"], capture_output=True, timeout=30).stdout.decode()
     for word in words[2:]:
         if word.startswith("--") and word != "--help" and word != "--version":
             check(word in known, f"{words[1]} has no {word}")
-    if words[1] in ("map", "probe"):
-        check(names[1] in known, f"egpu {words[1]} has no {names[1]}")
 
 
 for document in sorted(documents()):
@@ -106,6 +110,34 @@ def same_hello():
         hello = file.read()
     check(any(text == hello for language, text, _ in blocks(os.path.join(SOURCE, "README.md")) if language == "c"),
           "README shows tests/data/programs/hello.bpf.c")
+
+
+@case("the author's guide shows the template")
+def same_template():
+    guide = [text for _, text, _ in blocks(os.path.join(SOURCE, "plugins", "README.md"))]
+    for name in ("CMakeLists.txt", "hello.cpp", "hello.test.yaml"):
+        with open(os.path.join(SOURCE, "plugins", "template", name), encoding="utf-8") as file:
+            check(file.read() in guide, f"plugins/README.md shows plugins/template/{name}")
+    with open(os.path.join(SOURCE, "plugins", "template", "hello.bpf.c"), encoding="utf-8") as file, \
+            open(os.path.join(SOURCE, "tests", "data", "programs", "hello.bpf.c"), encoding="utf-8") as tested:
+        equal(file.read(), tested.read(), "the template's program and the README's")
+
+
+@case("the author's guide's example builds, its tests pass, it runs")
+def author():
+    if not shutil.which("clang"):
+        raise Skip("no clang")
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", os.path.join(folder, "egpu")], check=True,
+                       stdout=subprocess.DEVNULL, timeout=120)
+        environment = dict(os.environ, PATH=os.path.join(folder, "egpu", "bin") + ":" + os.environ["PATH"],
+                           CMAKE_PREFIX_PATH=os.path.join(folder, "egpu"))
+        guide = os.path.join(SOURCE, "plugins", "README.md")
+        for _, text, line in list(blocks(guide)):
+            if text.startswith(("egpu plugin new", "cmake -S hello")):
+                done = subprocess.run(["/bin/sh", "-e", "-c", text], cwd=folder, env=environment, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, timeout=300)
+                equal(done.returncode, 0, f"plugins/README.md:{line}, " + done.stdout.decode())
 
 
 finish()

@@ -124,10 +124,28 @@ bool understood(const ElfImage& image, std::span<const std::byte> head, std::uin
     file.about->version = text(offsetof(egpu_plugin, version));
     file.about->license = text(offsetof(egpu_plugin, license));
     file.about->summary = text(offsetof(egpu_plugin, summary));
-    if (major != kPluginAbiMajor || minor != kPluginAbiMinor || wanted > kPluginAbiMinor) {
+    if (major != kPluginAbiMajor || minor != kPluginAbiMinor) {
         fail(file, PluginState::wrong_abi,
              fmt::format("made for plugin ABI {}.{}, this egpu has {}.{}", major, minor, kPluginAbiMajor,
                          kPluginAbiMinor),
+             kRebuild);
+        return false;
+    }
+    if (wanted > kPluginAbiMinor) {
+        fail(file, PluginState::wrong_abi,
+             fmt::format("needs an egpu with plugin ABI {}.{}, this one has {}.{}", major, wanted, kPluginAbiMajor,
+                         kPluginAbiMinor),
+             "install a newer egpu");
+        return false;
+    }
+    // A field that this egpu does not know may only say nothing.
+    const auto more = size > sizeof(egpu_plugin) ? image.at(at + sizeof(egpu_plugin), size - sizeof(egpu_plugin))
+                                                 : std::span<const std::byte>{};
+    if (size > sizeof(egpu_plugin) &&
+        (more.empty() || std::any_of(more.begin(), more.end(), [](std::byte b) { return b != std::byte{0}; }))) {
+        fail(file, PluginState::wrong_abi,
+             fmt::format("its descriptor has {} bytes, ABI {}.{} has {}: this egpu does not know what the rest says",
+                         size, major, minor, sizeof(egpu_plugin)),
              kRebuild);
         return false;
     }

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostText = 16384;
+constexpr std::size_t kMostSteps = 16384;
 
 /// The egpu program: this one, or the one beside it.
 std::string egpu_program() {
@@ -62,7 +62,7 @@ void follow(int from, pid_t child, std::chrono::milliseconds limit, Outcome& out
             continue;
         if (got <= 0)
             break;
-        if (outcome.text.size() < kMostText)
+        if (outcome.text.size() < kMostSteps)
             outcome.text.append(chunk.data(), static_cast<std::size_t>(got));
         // What was said last is known before the process ends; its end may be held up by what the plugin left behind.
         if (outcome.text.ends_with("done\n"))

@@ -58,10 +58,13 @@ Result<std::vector<maps::Layout>> Server::room_for(const std::vector<Map>& maps)
 }
 
 Result<ProbeChange> Server::add_probe(LoadedProbe probe) {
+    const LoadedProbe added = probe;
     std::unique_lock lock(pipeline_mutex_);
     auto change = pipeline_.add_probe(
         std::move(probe), [this](const auto& maps) { return room_for(maps); }, now_unix_ms());
     lock.unlock();
+    if (change && watcher_.added)
+        watcher_.added(added);
     return carry_out(std::move(change));
 }
 
@@ -69,14 +72,22 @@ Result<ProbeChange> Server::remove_probe(const std::string& name) {
     std::unique_lock lock(pipeline_mutex_);
     auto change = pipeline_.remove_probe(name, now_unix_ms());
     lock.unlock();
+    if (change && watcher_.removed)
+        watcher_.removed(name);
     return carry_out(std::move(change));
 }
 
 Result<ProbeChange> Server::replace_probe(const std::string& name, LoadedProbe probe) {
+    LoadedProbe added = probe;
+    added.name = name;  // as its maps are called
     std::unique_lock lock(pipeline_mutex_);
     auto change = pipeline_.replace_probe(
         name, std::move(probe), [this](const auto& maps) { return room_for(maps); }, now_unix_ms());
     lock.unlock();
+    if (change && watcher_.removed)
+        watcher_.removed(name);
+    if (change && watcher_.added)
+        watcher_.added(added);
     return carry_out(std::move(change));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <string>
@@ -33,6 +34,13 @@ public:
     Result<ProbeChange> add_probe(LoadedProbe probe);
     Result<ProbeChange> remove_probe(const std::string& name);
     Result<ProbeChange> replace_probe(const std::string& name, LoadedProbe probe);
+
+    /// Called after a probe was added, or removed: who calls plugins' code. Set once, before anything changes.
+    struct Watcher {
+        std::function<void(const LoadedProbe&)> added;
+        std::function<void(const std::string&)> removed;
+    };
+    void watch_probes(Watcher watcher) { watcher_ = std::move(watcher); }
 
     /// Adds a warning to the session's diagnostics.
     void note(const std::string& text);
@@ -75,6 +83,7 @@ private:
     bool device_known_ = false;
     std::vector<std::uint32_t> published_keys_;  ///< by map
     bool changed_ = false;                       ///< since the catalogue was published; the server's thread only
+    Watcher watcher_;
     std::atomic<bool> stopping_{false};
     std::atomic<bool> broken_{false};
     std::thread thread_;

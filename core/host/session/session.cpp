@@ -159,6 +159,9 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     state->plugins = std::make_unique<PluginCalls>(state->segment, server);
     for (const auto& probe : probes)
         state->plugins->add(probe);
+    PluginCalls& plugins = *state->plugins;
+    server.watch_probes({[&plugins](const LoadedProbe& probe) { plugins.add(probe); },
+                         [&plugins](const std::string& probe) { plugins.remove(probe); }});
     const Status listening = state->control.start(control_path(state->segment.name()),
                                                   [&server](std::string_view line, const std::atomic<bool>& stopping) {
                                                       return answer_request(server, line, stopping);

@@ -94,7 +94,10 @@ std::int32_t PluginServices::site(std::uint32_t id, egpu_plugin_site* out) {
 
 std::int32_t PluginServices::map(const char* name, egpu_plugin_rows* out) {
     const std::string wanted = text_of(name);
-    const MapData* data = view_->map_named(plugin_ + "/" + wanted);
+    // The last of that name: a probe that was replaced has left one.
+    const auto found = std::find_if(view_->maps.rbegin(), view_->maps.rend(),
+                                    [&](const MapData& each) { return each.map->name == plugin_ + "/" + wanted; });
+    const MapData* data = found == view_->maps.rend() ? nullptr : &*found;
     if (data == nullptr) {
         std::vector<std::string> names;
         for (const auto& map : object_->maps)

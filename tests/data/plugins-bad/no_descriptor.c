@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shared library like any other.
+int answer(void);
+__attribute__((visibility("default"))) int answer(void) {
+    return 42;
+}

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plugins that are well and plugins that are not: their listed states, and runs that go on."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+from harness import BUILD, EGPU, SOURCE, WORKLOAD, Skip, case, check, equal, finish, observed
+
+BAD = os.path.join(BUILD, "tests", "plugins-bad")
+VECADD = [WORKLOAD, "vecadd", "--elements", "1024", "--launches", "2"]
+
+
+def run(*words, **options):
+    options.setdefault("timeout", 120)
+    return subprocess.run([EGPU, *words], stdin=subprocess.DEVNULL, capture_output=True, **options)
+
+
+def listed(*files, **options):
+    done = run("plugin", "list", "-j", *files, **options)
+    equal(done.returncode, 0, "plugin list, " + done.stderr.decode())
+    return json.loads(done.stdout)
+
+
+def bad(name):
+    return os.path.join(BAD, name + ".so")
+
+
+def state_is(name, path, state, reason, hint=None):
+    """A case: the file's state in plugin list, and that a run with it is refused in its words."""
+    @case(f"{name}: {state}")
+    def shown():
+        (entry,) = listed(path)
+        equal(entry["state"], state, "state")
+        check(reason in entry["reason"], f"reason {entry['reason']!r} has no {reason!r}")
+        check(entry["hint"], "no hint")
+        if hint:
+            check(hint in entry["hint"], f"hint {entry['hint']!r} has no {hint!r}")
+        done = run("run", "-p", path, "--", *VECADD)
+        equal(done.returncode, 125, "egpu run")
+        check(state in done.stderr.decode() and reason in done.stderr.decode(), done.stderr.decode())
+        check(b"result ok" not in done.stdout, "the program was started")
+
+
+with tempfile.TemporaryDirectory() as made:
+    def write(name, data):
+        path = os.path.join(made, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    with open(bad("good"), "rb") as file:
+        good = file.read()
+    other_machine = bytearray(good)
+    other_machine[18:20] = (243).to_bytes(2, "little")  # e_machine: RISC-V
+    state_is("text", write("notes.so", b"these are notes\n"), "not a plugin", "it is no shared library")
+    state_is("an empty file", write("empty.so", b""), "not a plugin", "it is no shared library")
+    state_is("another library", bad("no_descriptor"), "not a plugin", "exports no egpu_plugin_descriptor")
+    state_is("another magic number", bad("wrong_magic"), "not a plugin", "another magic number")
+    state_is("an id with a slash", bad("bad_id"), "not a plugin", "its id '../Bad Id' is none")
+    state_is("a program", write("program.so", open(WORKLOAD, "rb").read()), "not a plugin", "exports no")
+    state_is("cut in the middle", write("half.so", good[:len(good) // 2]), "cannot open", "cut off", "again")
+    state_is("cut in its first page", write("head.so", good[:40]), "cannot open", "cut off")
+    state_is("another machine", write("riscv.so", bytes(other_machine)), "wrong architecture", "machine 243")
+    state_is("another ABI", bad("wrong_abi"), "wrong ABI", "made for plugin ABI 1.2, this egpu has 0.1",
+             "rebuild it with this egpu's SDK")
+    state_is("a newer egpu wanted", bad("newer_host"), "wrong ABI", "needs an egpu with plugin ABI 0.4")
+    state_is("a short descriptor", bad("small_struct"), "wrong ABI", "48 bytes")
+    state_is("a descriptor of 8 bytes", bad("tiny_struct"), "wrong ABI", "8 bytes")
+    state_is("a descriptor that says more", bad("large_struct"), "wrong ABI", "80 bytes, ABI 0.1 has 72")
+    state_is("no object", bad("no_object"), "refused program", "holds no eBPF object")
+    state_is("half an object", bad("cut_object"), "refused program", "")
+    state_is("a program that the verifier refuses", bad("refused_program"), "refused program",
+             "'count' may be NULL here", "shows the place")
+    state_is("an undefined symbol", bad("undefined_symbol"), "cannot open", "undefined symbol: _Z14made_by_nobodyv")
+    state_is("throws at start", bad("throws_at_start"), "init failed", "no table of peaks for this machine")
+    state_is("throws while it is loaded", bad("throws_at_load"), "crashed", "while it was loaded")
+    state_is("crashes at start", bad("crashes_at_start"), "crashed", "signal 11")
+    state_is("ends the process", bad("exits_at_start"), "crashed", "ended the process with 5")
+    state_is("blocks while it is loaded", bad("blocks_at_load"), "blocked", "did not come back within 3 s, while it was")
+    state_is("blocks at start", bad("blocks_at_start"), "blocked", "did not come back within 3 s, in its start")
+
+
+@case("one bad plugin keeps no other from its place in the list")
+def all_at_once():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("wrong_abi", "no_descriptor", "good", "crashes_at_start"):
+            shutil.copy(bad(name), folder)
+        shutil.copy(bad("good"), os.path.join(folder, "good2.so"))
+        done = run("plugin", "list", "--plugin-path", folder, cwd=folder)
+        equal(done.returncode, 0, "exit code")
+        text = done.stdout.decode()
+        lines = text.splitlines()
+        equal(lines[0].split(), ["ID", "VERSION", "STATE", "FILE"], "header")
+        for words in (["roofline", "2.0.0", "wrong", "ABI", "wrong_abi.so"], ["good", "0.1.0", "ok", "good.so"],
+                      ["good", "0.1.0", "duplicate", "good2.so"], ["-", "-", "not", "a", "plugin", "no_descriptor.so"],
+                      ["crashes-at-start", "0.1.0", "crashed", "crashes_at_start.so"]):
+            check(any(line.split() == words for line in lines), f"no line {words} in\n{text}")
+        check(os.path.join(os.path.realpath(folder), "good.so") in text, "a duplicate names the first")
+        check("made for plugin ABI 1.2, this egpu has 0.1" in text, text)
+        check(any(line.split()[:3] == ["bandwidth", "0.1.0", "ok"] for line in lines), "the installed ones are there")
+
+
+@case("crashes in check")
+def crashes_in_check():
+    (entry,) = listed(bad("crashes_in_check"))
+    equal(entry["state"], "ok", "it loads and starts")
+    done = run("plugin", "check", bad("crashes_in_check"))
+    equal(done.returncode, 1, "exit code")
+    check("crashed: ended by signal 11 (Segmentation fault), in on_snapshot" in done.stderr.decode(), done.stderr.decode())
+
+
+@case("the check names the author's file and line")
+def wrong_map():
+    done = run("plugin", "check", bad("wrong_map"))
+    equal(done.returncode, 1, "exit code")
+    check("wrong_map.cpp:8: the object has no map 'warp'; did you mean 'warps'?" in done.stderr.decode(),
+          done.stderr.decode())
+
+
+@case("exports beside the descriptor are refused by check, and said")
+def exports():
+    done = run("plugin", "check", bad("exports_more"))
+    equal(done.returncode, 1, "exit code")
+    check("exports more than egpu_plugin_descriptor: " in done.stderr.decode(), done.stderr.decode())
+    check("log_level" in done.stderr.decode(), done.stderr.decode())
+    equal(run("plugin", "check", "-q", bad("good")).stdout, b"", "-q of a good one")
+
+
+@case("a good plugin's findings are in the report and in the summary")
+def findings():
+    done, summary = observed(VECADD, (bad("good"),))
+    equal(done.returncode, 0, done.stderr.decode())
+    text = " ".join(line.removeprefix("egpu:").strip() for line in done.stderr.decode().splitlines())
+    check("finding: vector_add: entered by 64 warps of 2 launches on" in text, text)
+    (finding,) = summary["findings"]
+    equal([finding["id"], finding["plugin"], finding["severity"], finding["kernel"]], ["seen", "good", "warning", 1],
+          "finding")
+    equal(summary["diagnostics"], [], "diagnostics")
+
+
+def goes_on(name, said, seconds):
+    @case(f"{name}: the run goes on")
+    def shown():
+        started = time.monotonic()
+        done, summary = observed(VECADD, (bad(name),))
+        equal(done.returncode, 0, done.stderr.decode())
+        check(b"result ok" in done.stdout, "the program's own output")
+        text = done.stderr.decode()
+        check(said in text, text)
+        check("its code is not called again" in text, text)
+        check(any(said in line for line in summary["diagnostics"]), "in the summary's diagnostics")
+        equal([metric["value"] for metric in summary["metrics"]], [64], "its program counted on")
+        check(time.monotonic() - started < seconds + 20, "it took too long")
+
+
+goes_on("throws_in_run", "can't make sense of this kernel", 0)
+goes_on("blocks_in_run", "its on_snapshot did not come back within 2 s", 2)
+goes_on("blocks_at_end", "its end did not come back within 2 s", 2)
+
+
+@case("names: a plugin by its id, --plugin-path and EGPU_PLUGIN_PATH")
+def names():
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(bad("good"), os.path.join(folder, "anything.so"))
+        equal(run("run", "-p", "good", "--", *VECADD).returncode, 125, "without the folder")
+        for words, environment in (([], {"EGPU_PLUGIN_PATH": folder}), (["--plugin-path", folder], {})):
+            done = run("run", *words, "-p", "good", "--", *VECADD, env=dict(os.environ, **environment))
+            equal(done.returncode, 0, done.stderr.decode())
+            check("entered by 64 warps" in done.stderr.decode().replace("\negpu:  ", ""), done.stderr.decode())
+        done = run("plugin", "info", "-j", "good", env=dict(os.environ, EGPU_PLUGIN_PATH=folder))
+        equal([entry["name"] for entry in json.loads(done.stdout)["maps"]], ["warps"], "its maps")
+        personal = os.path.join(folder, "data", "egpu", "plugins")
+        os.makedirs(personal)
+        shutil.move(os.path.join(folder, "anything.so"), personal)
+        found = listed(env=dict(os.environ, XDG_DATA_HOME=os.path.join(folder, "data")))
+        check(any(entry["file"].startswith(os.path.realpath(personal)) for entry in found), "the personal folder")
+
+
+@case("a privileged egpu leaves out what others can write, and says so")
+def privileged():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(bad("good"), folder)
+        environment = dict(os.environ, EGPU_PLUGIN_PATH=folder)
+        check(any(entry["id"] == "good" for entry in listed(env=environment)), "a folder of its own is used")
+        os.chmod(os.path.join(folder, "good.so"), 0o777)
+        (entry,) = [entry for entry in listed(env=environment) if entry["file"].endswith("good.so")]
+        equal(entry["state"], "untrusted", "a file that others can write")
+        check("others can write to it" in entry["reason"], entry["reason"])
+        os.chmod(folder, 0o777)
+        done = run("plugin", "list", env=environment)
+        check("left out: others can write to it" in done.stderr.decode(), done.stderr.decode())
+        check("good.so" not in done.stdout.decode(), "nothing of it is listed")
+        os.chmod(folder, 0o700)
+
+
+@case("a plugin with code comes and goes in a running session")
+def live():
+    with tempfile.TemporaryDirectory() as folder:
+        summary = os.path.join(folder, "summary.json")
+        application = subprocess.Popen([EGPU, "run", "--summary", summary, "-p", "bandwidth", "--", WORKLOAD, "loop",
+                                        "--seconds", "6"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        session = ["-s", str(application.pid)]
+        deadline = time.monotonic() + 20
+        added = None
+        while time.monotonic() < deadline:
+            added = run("probe", "add", *session, bad("good"))
+            if added.returncode == 0:
+                break
+            time.sleep(0.1)
+        equal(added.returncode, 0, added.stderr.decode())
+        _, text = application.communicate(timeout=60)
+        with open(summary, encoding="utf-8") as file:
+            content = json.load(file)
+        check(any(finding["plugin"] == "good" for finding in content["findings"]), text.decode())
+
+
+finish()
