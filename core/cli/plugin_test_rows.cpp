@@ -40,12 +40,19 @@ std::string flow(const YAML::Node& node) {
     return node.IsMap() ? fmt::format("{{ {} }}", fmt::join(parts, ", ")) : "null";
 }
 
-std::string key_flow(const host::Row& row) {
+/// As a test names it: by its text, or its number where a made-up context named a kernel or place that is none.
+std::string key_cell_flow(const host::KeyCell& cell, const host::Catalogue& catalogue) {
+    const bool unknown = (cell.field->role == ebpf::Role::kernel_id && catalogue.kernel(cell.raw) == nullptr) ||
+                         (cell.field->role == ebpf::Role::site_id && catalogue.site(cell.raw) == nullptr);
+    return unknown ? std::to_string(cell.raw) : yaml_scalar(cell.text);
+}
+
+std::string key_flow(const host::Row& row, const host::Catalogue& catalogue) {
     if (row.key.size() == 1 && row.key[0].field->name.empty())
-        return yaml_scalar(row.key[0].text);
+        return key_cell_flow(row.key[0], catalogue);
     Strings parts;
     for (const auto& cell : row.key)
-        parts.push_back(fmt::format("{}: {}", host::column_name(*cell.field), yaml_scalar(cell.text)));
+        parts.push_back(fmt::format("{}: {}", host::column_name(*cell.field), key_cell_flow(cell, catalogue)));
     return fmt::format("{{ {} }}", fmt::join(parts, ", "));
 }
 
@@ -80,8 +87,8 @@ std::string value_flow(const host::Row& row) {
     return fmt::format("{{ {} }}", fmt::join(parts, ", "));
 }
 
-std::string row_flow(const host::Row& row) {
-    return fmt::format("{{ key: {}, value: {} }}", key_flow(row), value_flow(row));
+std::string row_flow(const host::Row& row, const host::Catalogue& catalogue) {
+    return fmt::format("{{ key: {}, value: {} }}", key_flow(row, catalogue), value_flow(row));
 }
 
 /// A key's cell is named by its text, its number or, a site, by its place: "gather.cu:14".
@@ -197,7 +204,7 @@ Result<Strings> compare_rows(const std::string& path, const PluginExpectation& e
     for (std::size_t i = 0; i < rows.size(); ++i) {
         // Beside rows that were missed, all that is there: in `has` too, to see what it is instead.
         if (!met[i] && (expectation.all || !lines.empty()))
-            lines.push_back("+ " + row_flow(rows[i]));
+            lines.push_back("+ " + row_flow(rows[i], catalogue));
     }
     return lines;
 }

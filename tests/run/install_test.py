@@ -148,7 +148,7 @@ with tempfile.TemporaryDirectory() as parent:
                 check(re.search(each, text), f"no {each!r} in\n{text}")
 
     mistake("no NULL check", "hello.bpf.c", "\tif (count)\n\t\t__sync", "\t__sync",
-            [r"hello\.bpf\.c:19:\d+: error: 'count' may be NULL here", r"fix:  if \(!count\) return 0;"])
+            [r"hello\.bpf\.c:18:\d+: error: 'count' may be NULL here", r"fix:  if \(!count\) return 0;"])
     mistake("an unknown kind of map", "hello.bpf.c", "BPF_MAP_TYPE_PERCPU_HASH", "BPF_MAP_TYPE_QUEUE",
             [r"hello\.bpf\.c:6:\d+: error: .*BPF_MAP_TYPE_QUEUE"])
     mistake("a kind of map that egpu has not", "hello.bpf.c", "BPF_MAP_TYPE_PERCPU_HASH", "22",
