@@ -20,5 +20,7 @@ void add_map(CLI::App& app, int* exit_code);
 void add_check(CLI::App& app, int* exit_code);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_inject(CLI::App& app, int* exit_code);
+/// Becomes egpu-ui, the program beside this one.
+void add_ui(CLI::App& app, int* exit_code);
 
 }  // namespace egpu::cli

@@ -90,6 +90,7 @@ int run_command_line(int argc, char** argv) {
     add_check(app, &exit_code);
     add_doctor(app, &exit_code);
     add_inject(app, &exit_code);
+    add_ui(app, &exit_code);
     std::string topic;
     bool all = false;
     auto* help = app.add_subcommand("help", "Print the help of egpu or of one command");
