@@ -128,4 +128,8 @@ Status Recorder::finish(const SessionView& last, const std::string& summary) {
     return written;
 }
 
+bool Recorder::had_problem() const {
+    return !state_->problem;
+}
+
 }  // namespace egpu::host

@@ -32,6 +32,8 @@ public:
     /// After the session's end: writes what is left, the session's last state and its summary (JSON; "" where there is
     /// none), and closes the file. The first problem there was.
     Status finish(const SessionView& last, const std::string& summary);
+    /// After finish(): whether on_problem was called.
+    bool had_problem() const;
 
 private:
     struct State;

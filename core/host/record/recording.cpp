@@ -234,8 +234,10 @@ Status Recording::State::read_view() {
         [&](std::uint64_t index, const CopyState& copy) {
             if (index < fresh.copies.size())
                 fresh.copies[index] = copy.counts;
-            if (index < fresh.copy_times.size())
+            if (index < fresh.copies.size() && (copy.times.pairs != 0 || copy.times.single_launches != 0)) {
+                fresh.copy_times.resize(fresh.copies.size());
                 fresh.copy_times[index] = copy.times;
+            }
         });
     if (Status maps = read_maps(fresh); !maps)
         return maps;

@@ -32,7 +32,13 @@ public:
     /// it stands in the catalogue as results come (Kernel::waiting). One thread at a time.
     Result<ProbeChange> add_probe(LoadedProbe probe);
     Result<ProbeChange> remove_probe(const std::string& name);
+    /// One that was removed, as it was.
+    Result<ProbeChange> restore_probe(const std::string& name);
     Result<ProbeChange> replace_probe(const std::string& name, LoadedProbe probe);
+
+    /// Takes all probes off, for good: the application goes on with its original kernels, what was counted stays. The
+    /// kernels concerned.
+    Result<std::vector<std::uint32_t>> stop_observing();
 
     /// Adds a warning to the session's diagnostics.
     void note(const std::string& text);
@@ -56,6 +62,7 @@ private:
     Result<ProbeChange> carry_out(Result<ProbeChange> change);
     Result<std::vector<maps::Layout>> room_for(const std::vector<Map>& maps);
     std::uint32_t assumed_sm_count() const { return pipeline_.assumed_sm_count(); }
+    Status still_observes();
     bool command_copies(const ProbeChange& change);
     void wake_agent();
     void publish();

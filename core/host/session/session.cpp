@@ -170,6 +170,10 @@ std::uint32_t Session::id() const {
     return static_cast<std::uint32_t>(::getpid());
 }
 
+const std::string& Session::segment_name() const {
+    return state_->segment.name();
+}
+
 pid_t Session::application() const {
     return state_->child;
 }
