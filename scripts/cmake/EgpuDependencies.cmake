@@ -24,3 +24,12 @@ if(EGPU_CUDA_TESTS STREQUAL "OFF")
 elseif(EGPU_CUDA_TESTS STREQUAL "ON" AND NOT EGPU_NVCC)
   message(FATAL_ERROR "EGPU_CUDA_TESTS=ON needs nvcc; none was found")
 endif()
+
+# The window. Where it is not built, `egpu ui` says so.
+if(NOT EGPU_UI STREQUAL "OFF")
+  set(required)
+  if(EGPU_UI STREQUAL "ON")
+    set(required REQUIRED)
+  endif()
+  find_package(Qt6 6.4 ${required} QUIET COMPONENTS Widgets)
+endif()
