@@ -16,6 +16,8 @@ void add_kernels(CLI::App& app, const std::vector<std::string>& program, int* ex
 void add_probe(CLI::App& app, int* exit_code);
 /// The commands of `egpu probe` that change a session.
 void add_probe_changes(CLI::App& probe_command, int* exit_code);
+void add_session(CLI::App& app, int* exit_code);
+void add_top(CLI::App& app, int* exit_code);
 void add_map(CLI::App& app, int* exit_code);
 void add_check(CLI::App& app, int* exit_code);
 /// `egpu plugin` with its commands.
@@ -24,5 +26,7 @@ void add_plugin(CLI::App& app, int* exit_code);
 void add_plugin_trial(CLI::App& app);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_inject(CLI::App& app, int* exit_code);
+/// Becomes egpu-ui, the program beside this one.
+void add_ui(CLI::App& app, int* exit_code);
 
 }  // namespace egpu::cli

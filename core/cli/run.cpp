@@ -18,6 +18,7 @@
 #include "cli/file_names.hpp"
 #include "cli/quantities.hpp"
 #include "cli/run_report.hpp"
+#include "cli/run_watchers.hpp"
 #include "cli/terminal.hpp"
 #include "host/session/session.hpp"
 
@@ -206,6 +207,10 @@ RunOutcome run_program(const RunOptions& options) {
         say(writable.error());
         return failed(host::kCannot);
     }
+    if (const auto possible = RunWatchers::check(options); !possible) {
+        say(possible.error());
+        return failed(host::kCannot);
+    }
     auto probes = load_probes(options.probes);
     if (!probes || !all_usable(*probes, options.quiet))
         return failed(host::kCannot);
@@ -223,14 +228,18 @@ RunOutcome run_program(const RunOptions& options) {
         std::max(options.insights_wait_ms, options.summary.empty() ? 0 : kSummaryInsightsMs);
     if (options.before_start)
         options.before_start();
+    RunWatchers watchers(options);
     int failure_code = host::kCannot;
     auto session = host::Session::start(std::move(session_options), &failure_code);
     if (!session) {
+        watchers.stop_table();
         for (const auto& problem : session.errors())
             say(problem);
         return failed(failure_code);
     }
+    watchers.watch(**session);
     const auto ending = (*session)->wait(signal_handler(**session, options));
+    watchers.stop_table();
     if (!ending)
         return failed(128 + SIGINT);
     RunOutcome outcome;
@@ -246,7 +255,11 @@ RunOutcome run_program(const RunOptions& options) {
         return outcome;
     }
     outcome.view = std::move(*view);
-    if (!report_end(options, outcome) && outcome.exit_code == 0)
+    const bool good = report_end(options, outcome);
+    const bool recorded = watchers.finish(*outcome.view, outcome.facts) || !options.strict;
+    if (!options.quiet && !watchers.recorded().empty())
+        say(fmt::format("recorded: {}   (egpu ui {})", watchers.recorded(), watchers.recorded()));
+    if ((!good || !recorded) && outcome.exit_code == 0)
         outcome.exit_code = host::kCannot;
     return outcome;
 }
@@ -266,6 +279,15 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
         ->add_option("--summary", options->summary,
                      "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment")
         ->check([](const std::string& name) { return name.empty() ? "the name of a file is empty" : ""; });
+    command
+        ->add_option("--record", options->record,
+                     "Write the session into a file that egpu ui and egpu session info open; placeholders as --summary")
+        ->check([](const std::string& name) { return name.empty() ? "the name of a file is empty" : ""; });
+    command->add_option("--record-interval", options->record_interval, "Time between two samples of a recording")
+        ->capture_default_str();
+    command->add_flag("--live", options->live,
+                      "Keep a table of the kernels below the program's lines; only on a terminal, and not for programs "
+                      "that use the whole screen");
     command->add_option("--wait", options->wait, "The longest that a module load waits for its instrumented copies")
         ->capture_default_str();
     command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")

@@ -11,6 +11,7 @@ pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf>=1.1)
 pkg_check_modules(LIBELF REQUIRED IMPORTED_TARGET libelf)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.38)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 # clang compiles eBPF programs and the workloads' device code.
@@ -22,4 +23,13 @@ if(EGPU_CUDA_TESTS STREQUAL "OFF")
   set(EGPU_NVCC "EGPU_NVCC-NOTFOUND")
 elseif(EGPU_CUDA_TESTS STREQUAL "ON" AND NOT EGPU_NVCC)
   message(FATAL_ERROR "EGPU_CUDA_TESTS=ON needs nvcc; none was found")
+endif()
+
+# The window. Where it is not built, `egpu ui` says so.
+if(NOT EGPU_UI STREQUAL "OFF")
+  set(required)
+  if(EGPU_UI STREQUAL "ON")
+    set(required REQUIRED)
+  endif()
+  find_package(Qt6 6.4 ${required} QUIET COMPONENTS Widgets)
 endif()

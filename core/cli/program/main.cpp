@@ -89,12 +89,15 @@ int run_command_line(int argc, char** argv) {
     add_run(app, program, &exit_code);
     add_demo(app, &exit_code);
     add_kernels(app, program, &exit_code);
+    add_top(app, &exit_code);
+    add_session(app, &exit_code);
     add_probe(app, &exit_code);
     add_map(app, &exit_code);
     add_check(app, &exit_code);
     add_plugin(app, &exit_code);
     add_doctor(app, &exit_code);
     add_inject(app, &exit_code);
+    add_ui(app, &exit_code);
     add_plugin_trial(app);
     std::string topic;
     bool all = false;

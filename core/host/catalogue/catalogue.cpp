@@ -243,6 +243,7 @@ std::string to_json(const Catalogue& catalogue) {
                         {"sample_launches", catalogue.sample_launches},
                         {"measure_overhead", catalogue.measure_overhead},
                         {"changes", catalogue.changes},
+                        {"stopped_unix_ms", catalogue.stopped_unix_ms},
                         {"diagnostics", catalogue.diagnostics}};
     // Names come from other people's binaries: bytes that aren't UTF-8 are replaced, never thrown on.
     return whole.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -281,6 +282,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
         catalogue.sample_launches = whole.at("sample_launches");
         catalogue.measure_overhead = whole.at("measure_overhead");
         catalogue.changes = whole.at("changes");
+        catalogue.stopped_unix_ms = whole.at("stopped_unix_ms");
         for (const auto& entry : whole.at("maps"))
             catalogue.maps.push_back(map_from_json(entry));
         for (const auto& entry : whole.at("findings"))

@@ -125,6 +125,7 @@ struct Catalogue {
     std::uint32_t sample_launches = 1;      ///< one launch in so many of each kernel runs its copy
     bool measure_overhead = false;          ///< asked for: on a device that knows time, launches alternate
     std::uint32_t changes = 0;              ///< times that probes were added, removed or replaced while it ran
+    std::int64_t stopped_unix_ms = 0;       ///< when egpu session stop took all probes off; 0: it did not
     std::vector<std::string> diagnostics;   ///< what was said to the user, in text form
 
     const Kernel* kernel(std::uint64_t id) const {

@@ -12,19 +12,13 @@ bool is_load(const Site& site) {
     return site.opcode.starts_with("ld");
 }
 
-/// A row counts for the read and written columns where its key says global memory (or its probe counts nothing else).
-bool is_global(const Row& row) {
-    const KeyCell* space = row.key_named("space");
-    return space != nullptr && space->text == "global";
-}
-
 void add(std::optional<std::uint64_t>& sum, std::uint64_t value) {
     sum = sum.value_or(0) + value;
 }
 
 /// True where a program of the map's probe runs at all global loads (stores): what it didn't count is then 0.
 bool covers(const SessionView& view, const MapData& data, ebpf::Event event) {
-    const std::string probe = data.map->name.substr(0, data.map->name.find('/'));
+    const std::string_view probe = data.probe();
     for (const auto& each : view.catalogue.probes) {
         const auto point =
             each.probe == probe ? ebpf::parse_section(each.section) : Result<ebpf::InjectionPoint>(Diagnostic{});
@@ -41,13 +35,13 @@ bool covers(const SessionView& view, const MapData& data, ebpf::Event event) {
 void add_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
     for (const auto& row : read_rows(data, view.catalogue)) {
         const auto bytes = row.value_named("requested_bytes");
-        const KeyCell* access = row.key_named("access");
-        if (!bytes || access == nullptr || !is_global(row) || row.kernel_id == 0)
+        const TrafficPart part = traffic_part(row);
+        if (!bytes || row.kernel_id == 0)
             continue;
         auto& kernel = metrics[row.kernel_id];
-        if (access->text != "store")
+        if (part.read)
             add(kernel.read_bytes, *bytes);
-        if (access->text != "load")
+        if (part.written)
             add(kernel.written_bytes, *bytes);
     }
 }
@@ -56,8 +50,10 @@ void add_traffic(const MapData& data, const SessionView& view, std::map<std::uin
 void complete_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
     const bool whole = view.drained && data.refused_keys == 0;
     const bool loads = covers(view, data, ebpf::Event::load), stores = covers(view, data, ebpf::Event::store);
+    const auto by_kernel = view.coverage_by_kernel(data.probe());
     for (const auto& kernel : view.catalogue.kernels) {
-        const Coverage coverage = view.coverage_of(data, kernel.id);
+        const Coverage coverage =
+            kernel.id >= 1 && kernel.id <= by_kernel.size() ? by_kernel[kernel.id - 1] : Coverage{};
         const bool was_instrumented = coverage.covered != 0;
         if (kernel.state != KernelState::instrumented && !was_instrumented)
             continue;
@@ -99,7 +95,7 @@ bool has_traffic(const SessionView& view, const MapData& data) {
 }
 
 bool is_attached(const SessionView& view, const MapData& data) {
-    const auto probe = std::string_view(data.map->name).substr(0, data.map->name.find('/'));
+    const auto probe = data.probe();
     return std::any_of(view.catalogue.probes.begin(), view.catalogue.probes.end(),
                        [&](const Probe& each) { return each.probe == probe && each.state == ProbeState::attached; });
 }
@@ -116,10 +112,6 @@ const MapData* first_map(const SessionView& view, const Wanted& wanted) {
                 found = &data;
         }
     return found;
-}
-
-const MapData* traffic_map(const SessionView& view) {
-    return first_map(view, [&](const MapData& data) { return data.age_ns && has_traffic(view, data); });
 }
 
 const MapData* sector_map(const SessionView& view) {
@@ -150,7 +142,26 @@ void add_throughput(KernelMetrics& kernel) {
     kernel.bytes_per_second = bytes / static_cast<double>(kernel.traffic_launches) / *kernel.launch_ns * 1e9;
 }
 
+const MapData* traffic_map(const SessionView& view) {
+    return first_map(view, [&](const MapData& data) { return data.age_ns && has_traffic(view, data); });
+}
+
 }  // namespace
+
+std::optional<TrafficSource> traffic_source(const SessionView& view) {
+    const MapData* data = traffic_map(view);
+    if (data == nullptr)
+        return std::nullopt;
+    return TrafficSource{data, covers(view, *data, ebpf::Event::load), covers(view, *data, ebpf::Event::store)};
+}
+
+TrafficPart traffic_part(const Row& row) {
+    const KeyCell* space = row.key_named("space");
+    const KeyCell* access = row.key_named("access");
+    if (space == nullptr || access == nullptr || space->text != "global")
+        return {};
+    return {.read = access->text != "store", .written = access->text != "load"};
+}
 
 bool feeds_metrics(const SessionView& view, const MapData& data) {
     return &data == traffic_map(view) || &data == sector_map(view);
@@ -159,6 +170,7 @@ bool feeds_metrics(const SessionView& view, const MapData& data) {
 std::vector<SiteMetrics> site_metrics(const SessionView& view) {
     std::vector<SiteMetrics> sites;
     if (const MapData* data = sector_map(view)) {
+        const auto by_kernel = view.coverage_by_kernel(data->probe());
         for (const auto& row : read_rows(*data, view.catalogue)) {
             const auto requests = row.value_named("requests");
             const auto sectors = row.value_named("sectors");
@@ -166,7 +178,9 @@ std::vector<SiteMetrics> site_metrics(const SessionView& view) {
                 continue;
             const Site* site = view.catalogue.site(row.site_id);
             sites.push_back({row.site_id, *requests, *sectors, row.value_named("requested_bytes"),
-                             site != nullptr ? view.coverage_of(*data, site->kernel_id).covered : 0});
+                             site != nullptr && site->kernel_id >= 1 && site->kernel_id <= by_kernel.size()
+                                 ? by_kernel[site->kernel_id - 1].covered
+                                 : 0});
         }
     }
     return sites;

@@ -43,6 +43,20 @@ struct SiteMetrics {
     std::uint64_t launches = 0;  ///< of its kernel, that these are of
 };
 
+/// The map whose requested_bytes are the bytes that kernels read and write: of several, one of a probe that is attached
+/// is taken, then the first in session order.
+struct TrafficSource {
+    const MapData* data = nullptr;
+    bool loads = false, stores = false;  ///< its probe sees all global loads (stores): none counted is then 0
+};
+std::optional<TrafficSource> traffic_source(const SessionView& view);
+
+/// What the bytes of a row of such a map count as, by its key; of global memory only. Those of an atomic are both.
+struct TrafficPart {
+    bool read = false, written = false;
+};
+TrafficPart traffic_part(const Row& row);
+
 /// By kernel id. Where several maps count the same figure, one of a probe that is attached is taken, then the first in
 /// session order.
 std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view);

@@ -199,6 +199,17 @@ Result<ProbeChange> Pipeline::add_probe(LoadedProbe probe, const MapRoom& room, 
     return change;
 }
 
+Result<ProbeChange> Pipeline::restore_probe(const std::string& name, std::int64_t now_unix_ms) {
+    const auto loaded = latest_probe(name);
+    if (!loaded)
+        return unknown_probe(name);
+    // The same programs count into the maps that they had.
+    const MapRoom none = [](const std::vector<Map>&) -> Result<std::vector<maps::Layout>> {
+        return error("EGPU-A041", "a probe that is attached again needs no further maps");
+    };
+    return add_probe(probes_[*loaded], none, now_unix_ms);
+}
+
 Result<ProbeChange> Pipeline::remove_probe(const std::string& name, std::int64_t now_unix_ms) {
     const auto loaded = attached_probe(name);
     if (!loaded)

@@ -112,6 +112,8 @@ public:
     /// While the application runs (live.cpp). Refused with EGPU-A04x and without any change: a name that is taken or
     /// unknown (with "did you mean"), no program that the verifier accepts, no room for its maps.
     Result<ProbeChange> add_probe(LoadedProbe probe, const MapRoom& room, std::int64_t now_unix_ms);
+    /// A probe that was removed, attached again as it was. EGPU-A041, EGPU-A042.
+    Result<ProbeChange> restore_probe(const std::string& name, std::int64_t now_unix_ms);
     Result<ProbeChange> remove_probe(const std::string& name, std::int64_t now_unix_ms);
     /// `probe` takes the place of the probe `name`. Its maps go on with what they hold where they have the same shapes.
     Result<ProbeChange> replace_probe(const std::string& name, LoadedProbe probe, const MapRoom& room,

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kOutcomePatience = std::chrono::milliseconds(1500);
 /// Graphs that are launched often follow at once.
 constexpr auto kGraphPatience = std::chrono::milliseconds(300);
-constexpr const char* kActions[] = {"add", "remove", "replace"};
+constexpr const char* kActions[] = {"add", "remove", "replace", "restore", "stop"};
 
 ProbeAnswer refused(const std::vector<Diagnostic>& problems) {
     ProbeAnswer answer;
@@ -31,6 +31,16 @@ ProbeAnswer refused(const std::vector<Diagnostic>& problems) {
 Result<ProbeChange> change(Server& server, const ProbeRequest& request) {
     if (request.action == ProbeAction::remove)
         return server.remove_probe(request.name);
+    if (request.action == ProbeAction::restore)
+        return server.restore_probe(request.name);
+    if (request.action == ProbeAction::stop) {
+        auto originals = server.stop_observing();
+        if (!originals)
+            return originals.errors();
+        ProbeChange all;
+        all.originals = std::move(*originals);
+        return all;
+    }
     auto probe = load_probe(request.what);
     if (!probe)
         return probe.errors();

@@ -11,11 +11,12 @@
 
 namespace egpu::host {
 
-enum class ProbeAction { add, remove, replace };
+/// restore: a probe that was removed, as it was. stop: all are removed, for good.
+enum class ProbeAction { add, remove, replace, restore, stop };
 
 struct ProbeRequest {
     ProbeAction action = ProbeAction::add;
-    std::string name;  ///< of the session's probe: remove, replace
+    std::string name;  ///< of the session's probe: remove, replace, restore
     std::string what;  ///< a program's name, or a file's whole path: add, replace
 };
 

@@ -57,9 +57,62 @@ Result<std::vector<maps::Layout>> Server::room_for(const std::vector<Map>& maps)
     return layouts;
 }
 
+Status Server::still_observes() {
+    if (pipeline_.catalogue().stopped_unix_ms != 0)
+        return error("EGPU-A046", "the session was stopped: it takes no probes any more",
+                     "the application runs on with its original kernels; egpu run starts another session");
+    return ok();
+}
+
+Result<std::vector<std::uint32_t>> Server::stop_observing() {
+    const std::int64_t now = now_unix_ms();
+    std::vector<std::string> names;
+    {
+        const std::lock_guard lock(pipeline_mutex_);
+        if (Status observes = still_observes(); !observes)
+            return error("EGPU-A046", "the session was stopped already");
+        for (const auto& probe : pipeline_.catalogue().probes)
+            if (probe.detached_unix_ms == 0 && std::find(names.begin(), names.end(), probe.probe) == names.end())
+                names.push_back(probe.probe);
+        pipeline_.catalogue().stopped_unix_ms = now;
+    }
+    std::vector<std::uint32_t> originals;
+    std::optional<Diagnostic> failure;
+    for (const auto& name : names) {
+        auto change = remove_probe(name);
+        if (change)
+            originals.insert(originals.end(), change->originals.begin(), change->originals.end());
+        else if (change.error().code != "EGPU-A041")  // none of its programs was accepted: it was never attached
+            failure = change.error();
+    }
+    {
+        const std::lock_guard lock(pipeline_mutex_);
+        pipeline_.note_once(
+            "stopped by egpu session stop: its probes were taken off, the application went on with its "
+            "original kernels");
+        publish();
+    }
+    if (failure)
+        return *failure;
+    return originals;
+}
+
+Result<ProbeChange> Server::restore_probe(const std::string& name) {
+    std::unique_lock lock(pipeline_mutex_);
+    if (Status observes = still_observes(); !observes)
+        return observes.errors();
+    auto change = pipeline_.restore_probe(name, now_unix_ms());
+    lock.unlock();
+    if (change && watcher_.restored)
+        watcher_.restored(name);
+    return carry_out(std::move(change));
+}
+
 Result<ProbeChange> Server::add_probe(LoadedProbe probe) {
     const LoadedProbe added = probe;
     std::unique_lock lock(pipeline_mutex_);
+    if (Status observes = still_observes(); !observes)
+        return observes.errors();
     auto change = pipeline_.add_probe(
         std::move(probe), [this](const auto& maps) { return room_for(maps); }, now_unix_ms());
     lock.unlock();

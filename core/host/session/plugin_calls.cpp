@@ -18,12 +18,16 @@ constexpr std::chrono::milliseconds kPause{25};
 }  // namespace
 
 void PluginCalls::add(const LoadedProbe& probe) {
-    if (!probe.has_code)
+    if (!probe.has_code) {
+        const std::lock_guard lock(mutex_);
+        known_.erase(probe.name);
         return;
+    }
     auto caller = std::make_shared<PluginCaller>(probe.name, probe.path, probe.object);
     if (const auto started = caller->start(); !started)
         return server_.note(to_text(started.error()));
     const std::lock_guard lock(mutex_);
+    known_.insert_or_assign(probe.name, probe);
     callers_.push_back(std::move(caller));
     if (thread_.joinable())
         return;
@@ -46,6 +50,16 @@ void PluginCalls::remove(const std::string& probe) {
                 server_.note(to_text(stopped.error()));
             return;
         }
+}
+
+void PluginCalls::restore(const std::string& probe) {
+    std::unique_lock lock(mutex_);
+    const auto found = known_.find(probe);
+    if (found == known_.end())
+        return;
+    const LoadedProbe again = found->second;
+    lock.unlock();
+    add(again);
 }
 
 bool PluginCalls::any() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,6 +29,8 @@ public:
     void add(const LoadedProbe& probe);
     /// A probe was removed: its plugin's code is not called again, its findings go.
     void remove(const std::string& probe);
+    /// One that was removed is back: its plugin's code is started anew.
+    void restore(const std::string& probe);
     /// The application's end: one more call, with the last copy of the maps; then nothing more.
     void finish();
 
@@ -39,8 +42,9 @@ private:
 
     segment::OwnedSegment& segment_;
     Server& server_;
-    mutable std::mutex mutex_;  ///< of callers_
+    mutable std::mutex mutex_;  ///< of callers_ and known_
     std::vector<std::shared_ptr<PluginCaller>> callers_;
+    std::map<std::string, LoadedProbe> known_;  ///< all with code that were ever added, by name
     std::atomic<bool> stopping_{false};
     std::thread thread_;
 };

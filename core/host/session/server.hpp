@@ -33,12 +33,18 @@ public:
     /// it stands in the catalogue as results come (Kernel::waiting). One thread at a time.
     Result<ProbeChange> add_probe(LoadedProbe probe);
     Result<ProbeChange> remove_probe(const std::string& name);
+    /// One that was removed, as it was.
+    Result<ProbeChange> restore_probe(const std::string& name);
     Result<ProbeChange> replace_probe(const std::string& name, LoadedProbe probe);
 
-    /// Called after a probe was added, or removed: who calls plugins' code. Set once, before anything changes.
+    /// Takes all probes off, for good: the application goes on with its original kernels, what was counted stays. The
+    /// kernels concerned.
+    Result<std::vector<std::uint32_t>> stop_observing();
+
+    /// Called after a probe was added, removed or restored: who calls plugins' code. Set once, before anything changes.
     struct Watcher {
         std::function<void(const LoadedProbe&)> added;
-        std::function<void(const std::string&)> removed;
+        std::function<void(const std::string&)> removed, restored;
     };
     void watch_probes(Watcher watcher) { watcher_ = std::move(watcher); }
 
@@ -67,6 +73,7 @@ private:
     Result<ProbeChange> carry_out(Result<ProbeChange> change);
     Result<std::vector<maps::Layout>> room_for(const std::vector<Map>& maps);
     std::uint32_t assumed_sm_count() const { return pipeline_.assumed_sm_count(); }
+    Status still_observes();
     bool command_copies(const ProbeChange& change);
     void wake_agent();
     void publish();

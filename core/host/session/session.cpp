@@ -161,7 +161,8 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
         state->plugins->add(probe);
     PluginCalls& plugins = *state->plugins;
     server.watch_probes({[&plugins](const LoadedProbe& probe) { plugins.add(probe); },
-                         [&plugins](const std::string& probe) { plugins.remove(probe); }});
+                         [&plugins](const std::string& probe) { plugins.remove(probe); },
+                         [&plugins](const std::string& probe) { plugins.restore(probe); }});
     const Status listening = state->control.start(control_path(state->segment.name()),
                                                   [&server](std::string_view line, const std::atomic<bool>& stopping) {
                                                       return answer_request(server, line, stopping);
@@ -178,6 +179,10 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
 
 std::uint32_t Session::id() const {
     return static_cast<std::uint32_t>(::getpid());
+}
+
+const std::string& Session::segment_name() const {
+    return state_->segment.name();
 }
 
 pid_t Session::application() const {

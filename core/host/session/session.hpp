@@ -38,6 +38,8 @@ public:
 
     std::uint32_t id() const;
     pid_t application() const;
+    /// Of its segment: for whoever reads it as any other process would.
+    const std::string& segment_name() const;
 
     /// Waits for the application's end. `on_signal` is called on this thread with SIGINT, SIGTERM, SIGUSR1 ... that
     /// egpu itself received and whether a person's terminal sent it to the application as well; it returns false to

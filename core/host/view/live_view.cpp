@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 
 #include "segment/access/copy_times.hpp"
@@ -188,6 +189,10 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
     view.catalogue = std::move(catalogue);
     auto& header = segment.header();
     const std::uint64_t now = monotonic_ns();
+    view.monotonic_ns = now;
+    view.unix_ns =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
     read_counts(segment, view);
     const auto times = segment.copy_times();
     for (std::size_t i = 0; i < view.catalogue.copies.size() && i < times.size(); ++i)

@@ -68,19 +68,16 @@ std::vector<maps::FieldRange> summed_fields(const ebpf::TypeShape& value) {
     return ranges;
 }
 
-void read_values(std::span<const std::byte> merged, const ebpf::TypeShape& shape, Row& row) {
-    for (const auto& field : shape.fields) {
-        ValueCell cell{&field, {}};
-        for (std::uint32_t i = 0; i < field.elements; ++i)
-            cell.elements.push_back(load(merged.data() + field.offset + i * field.bytes, field.bytes, field.is_signed));
-        row.values.push_back(std::move(cell));
-    }
+bool all_zero(const std::vector<std::uint64_t>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [](std::uint64_t number) { return number == 0; });
 }
 
-bool all_zero(const Row& row) {
-    return std::all_of(row.values.begin(), row.values.end(), [](const ValueCell& cell) {
-        return std::all_of(cell.elements.begin(), cell.elements.end(), [](std::uint64_t value) { return value == 0; });
-    });
+void give_values(const std::vector<std::uint64_t>& numbers, const ebpf::TypeShape& shape, Row& row) {
+    auto next = numbers.begin();
+    for (const auto& field : shape.fields) {
+        row.values.push_back({&field, std::vector<std::uint64_t>(next, next + field.elements)});
+        next += field.elements;
+    }
 }
 
 /// Slots of which the copy holds all that is needed.
@@ -108,26 +105,41 @@ std::optional<std::uint64_t> Row::value_named(std::string_view name) const {
     return std::nullopt;
 }
 
+RowReader::RowReader(const MapData& data, const Catalogue& catalogue)
+    : data_(data), catalogue_(catalogue), summed_(summed_fields(data.map->definition.value)) {
+    slots_ = static_cast<std::uint32_t>(whole_slots(data));
+    merged_.resize(slots_ == 0 ? 0 : data.layout.value_bytes);
+}
+
+Row RowReader::key(std::uint32_t slot) const {
+    Row row;
+    const auto& definition = data_.map->definition;
+    if (!definition.is_array())
+        read_key(data_.keys.data() + std::size_t{slot} * definition.key_bytes, data_, catalogue_, row);
+    else if (definition.key_bytes == sizeof slot)
+        read_key(reinterpret_cast<const std::byte*>(&slot), data_, catalogue_, row);
+    return row;
+}
+
+bool RowReader::values(std::uint32_t slot, std::vector<std::uint64_t>& numbers) const {
+    numbers.clear();
+    if (!maps::merge_slot(data_.values, data_.layout, slot, summed_, merged_))
+        return false;
+    for (const auto& field : data_.map->definition.value.fields)
+        for (std::uint32_t i = 0; i < field.elements; ++i)
+            numbers.push_back(load(merged_.data() + field.offset + i * field.bytes, field.bytes, field.is_signed));
+    return true;
+}
+
 std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool all) {
     std::vector<Row> rows;
-    const std::uint32_t key_bytes = data.map->definition.key_bytes;
-    const bool is_array = data.map->definition.is_array();
-    const auto summed = summed_fields(data.map->definition.value);
-    std::vector<std::byte> merged(data.layout.value_bytes);
-    const std::size_t slots = whole_slots(data);
-    for (std::size_t slot = 0; slot < slots; ++slot) {
-        Row row;
-        const auto index = static_cast<std::uint32_t>(slot);
-        if (is_array && key_bytes == sizeof index)
-            read_key(reinterpret_cast<const std::byte*>(&index), data, catalogue, row);
-        else if (!is_array)
-            read_key(data.keys.data() + slot * key_bytes, data, catalogue, row);
-        if (!maps::merge_slot(data.values, data.layout, index, summed, merged))
+    const RowReader reader(data, catalogue);
+    std::vector<std::uint64_t> numbers;
+    for (std::uint32_t slot = 0; slot < reader.slots(); ++slot) {
+        if (!reader.values(slot, numbers) || (!all && data.map->definition.is_array() && all_zero(numbers)))
             continue;
-        read_values(merged, data.map->definition.value, row);
-        if (!all && is_array && all_zero(row))
-            continue;
-        rows.push_back(std::move(row));
+        Row& row = rows.emplace_back(reader.key(slot));
+        give_values(numbers, data.map->definition.value, row);
     }
     return rows;
 }
@@ -149,6 +161,25 @@ MergedEntries merged_entries(const MapData& data) {
         ++entries.count;
     }
     return entries;
+}
+
+MapData merge_shards(const MapData& data) {
+    MapData merged = data;
+    if (data.layout.shards <= 1)
+        return merged;
+    merged.layout.shards = 1;
+    const auto summed = summed_fields(data.map->definition.value);
+    const std::uint32_t stride = data.layout.stride;
+    merged.values.assign(std::size_t{stride} * data.slots, std::byte{0});
+    for (std::uint32_t slot = 0; slot < data.slots; ++slot) {
+        const auto out = std::span(merged.values).subspan(std::size_t{stride} * slot, stride);
+        if (!maps::merge_slot(data.values, data.layout, slot, summed, out)) {
+            merged.slots = slot;
+            merged.values.resize(std::size_t{stride} * slot);
+            break;
+        }
+    }
+    return merged;
 }
 
 std::string site_text(const Catalogue& catalogue, const Site& site) {

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/catalogue/catalogue.hpp"
 #include "maps/layout/layout.hpp"
+#include "maps/snapshot/snapshot.hpp"
 
 namespace egpu::host {
 
@@ -22,7 +24,12 @@ struct MapData {
     std::vector<std::byte> values;        ///< stride x slots, shard by shard
     std::optional<std::uint64_t> age_ns;  ///< since the copy; nullopt: never copied
     std::uint32_t refused_keys = 0;       ///< keys that found the map full
+    /// "bandwidth" of "bandwidth/traffic".
+    std::string_view probe() const { return std::string_view(map->name).substr(0, map->name.find('/')); }
 };
+
+/// The same with one shard, which holds the sums of all.
+MapData merge_shards(const MapData& data);
 
 struct KeyCell {
     const ebpf::TypeField* field = nullptr;
@@ -43,6 +50,24 @@ struct Row {
     /// The cell of a key field; nullptr where the key has none of that name.
     const KeyCell* key_named(std::string_view name) const;
     std::optional<std::uint64_t> value_named(std::string_view name) const;
+};
+
+/// Reads entries one by one; for whoever reads the same map again and again. Both must outlive it.
+class RowReader {
+public:
+    RowReader(const MapData& data, const Catalogue& catalogue);
+    std::uint32_t slots() const { return slots_; }
+    /// The key of a slot < slots(), without values.
+    Row key(std::uint32_t slot) const;
+    /// The numbers of all fields of a slot's value, one field's behind the other's. False where it can't be read.
+    bool values(std::uint32_t slot, std::vector<std::uint64_t>& numbers) const;
+
+private:
+    const MapData& data_;
+    const Catalogue& catalogue_;
+    std::vector<maps::FieldRange> summed_;
+    std::uint32_t slots_ = 0;
+    mutable std::vector<std::byte> merged_;
 };
 
 /// All rows in the order of their keys' first use. Rows of an array that are all zero are left out unless `all`.

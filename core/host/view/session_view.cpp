@@ -2,7 +2,6 @@
 #include "host/view/session_view.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace egpu::host {
 
@@ -35,27 +34,40 @@ std::uint64_t SessionView::left_out_launches() const {
     return sum;
 }
 
-Coverage SessionView::coverage(std::string_view probe, std::uint32_t kernel_id) const {
-    std::map<std::uint32_t, std::uint64_t> covered;  // by kernel id
+std::vector<Coverage> SessionView::coverage_by_kernel(std::string_view probe) const {
+    std::vector<bool> is_probe(catalogue.probes.size());
+    for (std::size_t i = 0; i < is_probe.size(); ++i)
+        is_probe[i] = catalogue.probes[i].probe == probe;
+    std::vector<Coverage> by_kernel(catalogue.kernels.size());
     for (std::size_t i = 0; i < catalogue.copies.size(); ++i) {
         const Copy& copy = catalogue.copies[i];
         const bool holds_it = std::any_of(copy.probes.begin(), copy.probes.end(), [&](std::uint32_t index) {
-            return index < catalogue.probes.size() && catalogue.probes[index].probe == probe;
+            return index < is_probe.size() && is_probe[index];
         });
-        if (holds_it && (kernel_id == 0 || copy.kernel_id == kernel_id))
-            covered[copy.kernel_id] += i < copies.size() ? copies[i].launches : 0;
+        if (!holds_it || copy.kernel_id < 1 || copy.kernel_id > by_kernel.size())
+            continue;
+        Coverage& coverage = by_kernel[copy.kernel_id - 1];
+        coverage.launches = copy.kernel_id <= counts.size() ? counts[copy.kernel_id - 1].launches : 0;
+        coverage.covered += i < copies.size() ? copies[i].launches : 0;
     }
-    Coverage coverage;
-    for (const auto& [kernel, launches] : covered) {
-        const std::uint64_t all = kernel >= 1 && kernel <= counts.size() ? counts[kernel - 1].launches : 0;
-        coverage.launches += all;
-        coverage.covered += std::min(launches, all);  // the two are read one after the other, while they grow
-    }
-    return coverage;
+    for (Coverage& coverage : by_kernel)  // the two are read one after the other, while they grow
+        coverage.covered = std::min(coverage.covered, coverage.launches);
+    return by_kernel;
+}
+
+Coverage SessionView::coverage(std::string_view probe, std::uint32_t kernel_id) const {
+    Coverage sum;
+    const auto by_kernel = coverage_by_kernel(probe);
+    for (std::size_t i = 0; i < by_kernel.size(); ++i)
+        if (kernel_id == 0 || kernel_id == i + 1) {
+            sum.covered += by_kernel[i].covered;
+            sum.launches += by_kernel[i].launches;
+        }
+    return sum;
 }
 
 Coverage SessionView::coverage_of(const MapData& data, std::uint32_t kernel_id) const {
-    return coverage(std::string_view(data.map->name).substr(0, data.map->name.find('/')), kernel_id);
+    return coverage(data.probe(), kernel_id);
 }
 
 bool SessionView::complete() const {
@@ -68,10 +80,8 @@ bool SessionView::complete() const {
     for (const auto& data : maps) {
         whole = whole && data.refused_keys == 0;
         // A probe that came or went while another stayed: its kernel's launches are all instrumented, but not by it.
-        for (const auto& kernel : catalogue.kernels) {
-            const Coverage part = coverage_of(data, kernel.id);
+        for (const Coverage& part : coverage_by_kernel(data.probe()))
             whole = whole && (part.covered == 0 || part.whole());
-        }
     }
     return whole;
 }

@@ -69,6 +69,10 @@ struct SessionView {
     std::vector<LaunchTimes> copy_times;  ///< by copy id - 1; empty where launches are not timed
     std::vector<MapData> maps;            ///< by map index; `map` points into `catalogue`
 
+    std::int64_t unix_ns = 0;             ///< when it was read
+    std::uint64_t monotonic_ns = 0;       ///< the same, CLOCK_MONOTONIC
+    std::uint32_t catalogue_version = 0;  ///< of the segment's catalogue that it has; 0: of none that was published
+
     std::string device_name;  ///< "" until the application used CUDA
     std::uint32_t compute_capability = 0;
     std::uint32_t sm_count = 0;
@@ -94,6 +98,8 @@ struct SessionView {
     std::uint64_t left_out_launches() const;
     /// Of one kernel, or (kernel_id 0) of all kernels that the probe was ever attached to. `probe`: "bandwidth".
     Coverage coverage(std::string_view probe, std::uint32_t kernel_id = 0) const;
+    /// The same for each kernel, by id - 1: of the probe's copies; no launches where it has none.
+    std::vector<Coverage> coverage_by_kernel(std::string_view probe) const;
     /// The same for a map's probe: what its values stand for.
     Coverage coverage_of(const MapData& data, std::uint32_t kernel_id = 0) const;
     /// True where every launch was counted and the maps were copied for the last time: totals are exact, else "at

@@ -20,24 +20,33 @@ namespace {
 
 struct Candidate {
     std::string name;
-    std::uint32_t pid = 0;
+    std::uint32_t user = 0, pid = 0;
 };
 
-// Names "egpu-UID-PID" of this user; anything else in /dev/shm is none of our business.
-std::vector<Candidate> candidates() {
+bool read_number(std::string_view& text, std::uint32_t& number) {
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (parsed.ec != std::errc())
+        return false;
+    text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+    return true;
+}
+
+// Names "egpu-UID-PID"; anything else in /dev/shm is none of our business.
+std::vector<Candidate> candidates(bool other_users) {
+    constexpr std::string_view kPrefix = "egpu-";
     std::vector<Candidate> found;
-    const std::string prefix = fmt::format("egpu-{}-", ::getuid());
     std::error_code failed;
     std::filesystem::directory_iterator entry("/dev/shm", failed);
     for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
-        std::string name = entry->path().filename().string();
-        if (!name.starts_with(prefix) || !is_segment_name(name))
+        Candidate candidate{.name = entry->path().filename().string()};
+        if (!is_segment_name(candidate.name) || !candidate.name.starts_with(kPrefix))
             continue;
-        std::uint32_t pid = 0;
-        const char* end = name.data() + name.size();
-        const auto parsed = std::from_chars(name.data() + prefix.size(), end, pid);
-        if (parsed.ec == std::errc() && parsed.ptr == end)
-            found.push_back({std::move(name), pid});
+        std::string_view rest = std::string_view(candidate.name).substr(kPrefix.size());
+        if (!read_number(rest, candidate.user) || !rest.starts_with('-'))
+            continue;
+        rest.remove_prefix(1);
+        if (read_number(rest, candidate.pid) && rest.empty() && (other_users || candidate.user == ::getuid()))
+            found.push_back(std::move(candidate));
     }
     return found;
 }
@@ -58,6 +67,7 @@ std::string text_of(const char* text, std::size_t limit) {
 
 SessionInfo describe(const Candidate& candidate) {
     SessionInfo info;
+    info.user = candidate.user;
     info.name = candidate.name;
     info.host_pid = candidate.pid;
     Mapping mapping;
@@ -82,9 +92,9 @@ SessionInfo describe(const Candidate& candidate) {
 
 }  // namespace
 
-std::vector<SessionInfo> list_sessions() {
+std::vector<SessionInfo> list_sessions(bool other_users) {
     std::vector<SessionInfo> sessions;
-    for (const Candidate& candidate : candidates())
+    for (const Candidate& candidate : candidates(other_users))
         sessions.push_back(describe(candidate));
     std::sort(sessions.begin(), sessions.end(), [](const SessionInfo& a, const SessionInfo& b) {
         return a.started_ns != b.started_ns ? a.started_ns < b.started_ns : a.name < b.name;
@@ -94,7 +104,7 @@ std::vector<SessionInfo> list_sessions() {
 
 std::vector<std::string> remove_stale_segments() {
     std::vector<std::string> removed;
-    for (const Candidate& candidate : candidates()) {
+    for (const Candidate& candidate : candidates(false)) {
         Mapping mapping;
         const AccessError error = mapping.open(candidate.name, Writable::no, 0);
         if (!host_is_dead(mapping, error, candidate.pid))

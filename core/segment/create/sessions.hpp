@@ -9,6 +9,7 @@
 namespace egpu::segment {
 
 struct SessionInfo {
+    std::uint32_t user = 0;
     std::string name;  ///< of the segment: "egpu-1000-4711"
     std::uint32_t host_pid = 0;
     bool host_alive = false;
@@ -22,8 +23,8 @@ struct SessionInfo {
     std::string program;
 };
 
-/// All sessions of this user, oldest first.
-std::vector<SessionInfo> list_sessions();
+/// All sessions of this user, oldest first; of other users too, which can't be read, where they are asked for.
+std::vector<SessionInfo> list_sessions(bool other_users = false);
 
 /// Removes segments whose egpu process is dead (pid and start time). Returns their names.
 std::vector<std::string> remove_stale_segments();

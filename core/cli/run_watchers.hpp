@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What watches a session while egpu run waits for its end: --record and --live. Neither can stop the run.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/live_table.hpp"
+#include "cli/run.hpp"
+#include "host/record/recorder.hpp"
+#include "host/session/session.hpp"
+
+namespace egpu::cli {
+
+class RunWatchers {
+public:
+    /// Before the program starts: errors of the user that no run should begin with.
+    static Status check(const RunOptions& options);
+
+    /// Makes room for the table before the program prints.
+    explicit RunWatchers(const RunOptions& options);
+    /// Problems are said, and kept for finish().
+    void watch(const host::Session& session);
+    /// Clears the table off the terminal: what egpu says from then on stands behind the program's last line.
+    void stop_table() { table_.reset(); }
+    /// After the session's end. False where the recording is not whole.
+    bool finish(const host::SessionView& view, const host::RunFacts& facts);
+    /// "run.egpu" where it was written.
+    const std::string& recorded() const { return file_; }
+
+private:
+    void record(const host::Session& session);
+
+    const RunOptions& options_;
+    std::string file_;
+    std::unique_ptr<host::Recorder> recorder_;
+    std::unique_ptr<LiveTable> table_;
+    bool good_ = true;
+};
+
+}  // namespace egpu::cli

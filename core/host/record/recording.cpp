@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/record/recording.hpp"
+
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "host/record/database.hpp"
+#include "host/record/schema.hpp"
+#include "host/record/state.hpp"
+#include "segment/access/process.hpp"
+
+namespace egpu::host {
+namespace {
+
+/// Samples a call of take_samples gives at most.
+constexpr std::int64_t kMostSamples = 4096;
+constexpr const char* kMagic = "SQLite format 3";
+/// Of the file's header: where SQLite keeps the application_id, big endian.
+constexpr std::size_t kIdOffset = 68, kHeaderBytes = 100;
+constexpr std::uint32_t kMostClocks = 4096;
+
+/// What read through a Statement becomes.
+template <typename Value>
+void take(const Statement& row, int column, Value& value) {
+    if constexpr (std::is_same_v<Value, std::string>)
+        value = row.text(column);
+    else if constexpr (std::is_same_v<Value, double>)
+        value = row.real(column);
+    else if constexpr (std::is_same_v<Value, bool>)
+        value = row.integer(column) != 0;
+    else
+        value = static_cast<Value>(row.integer(column));
+}
+
+SeriesUnit unit_named(const std::string& name) {
+    for (const auto unit : {SeriesUnit::count, SeriesUnit::bytes, SeriesUnit::cycles, SeriesUnit::nanoseconds})
+        if (name == to_name(unit))
+            return unit;
+    return SeriesUnit::number;
+}
+
+/// {"7":12,"8":3}; false where it is something else.
+bool slots_from_text(const std::string& text, HistogramSlots& slots) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object())
+        return false;
+    for (const auto& [key, count] : json.items()) {
+        const auto slot = static_cast<std::size_t>(std::strtoul(key.c_str(), nullptr, 10));
+        if (slot >= slots.size() || !count.is_number_unsigned())
+            return false;
+        slots[slot] = count.get<std::uint64_t>();
+    }
+    return true;
+}
+
+bool read_header(const std::string& file, std::array<unsigned char, kHeaderBytes>& header, std::size_t& bytes) {
+    std::FILE* const opened = std::fopen(file.c_str(), "rbe");
+    if (opened == nullptr)
+        return false;
+    errno = 0;
+    bytes = std::fread(header.data(), 1, header.size(), opened);
+    const bool good = std::ferror(opened) == 0;
+    std::fclose(opened);
+    return good;
+}
+
+bool has_magic(const std::array<unsigned char, kHeaderBytes>& header) {
+    return std::memcmp(header.data(), kMagic, std::strlen(kMagic) + 1) == 0;
+}
+
+std::uint32_t id_in(const std::array<unsigned char, kHeaderBytes>& header) {
+    std::uint32_t id = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        id = id << 8 | header[kIdOffset + i];
+    return id;
+}
+
+Diagnostic damaged(const std::string& file, const std::string& why) {
+    return error("EGPU-R013", fmt::format("{} is damaged: {}", file, why));
+}
+
+}  // namespace
+
+bool looks_like_recording(const std::string& file) {
+    std::array<unsigned char, kHeaderBytes> header{};
+    std::size_t bytes = 0;
+    return read_header(file, header, bytes) &&
+           (bytes == 0 || (bytes == header.size() && has_magic(header) && id_in(header) == kRecordingId));
+}
+
+struct Recording::State {
+    explicit State(const std::string& name) : file(name), database(name, Database::Access::read) {}
+
+    std::string file;
+    Database database;
+    SeriesTable table;
+    SessionView view;
+    std::vector<SourceMessage> messages;
+    RecordingFacts facts;
+    std::int64_t last_sample = 0;
+    std::vector<std::uint64_t> clocks;  // as of last_sample
+    std::uint32_t writer_pid = 0;
+    std::uint64_t writer_start_time = 0;
+    std::int64_t most_samples = kMostSamples;
+    SourceState state = SourceState::ended;
+    std::string state_text;
+
+    Status read_all();
+    void read_meta();
+    void read_messages();
+    Status read_view();
+    Status read_maps(SessionView& fresh);
+    bool read_series();
+    bool read_values(std::vector<Sample>& samples);
+    std::vector<Sample> read_samples();
+    void end(SourceState how, std::string text) {
+        state = how;
+        state_text = std::move(text);
+    }
+    void judge();
+};
+
+void Recording::State::read_meta() {
+    std::map<std::string, std::int64_t> numbers;
+    Statement meta(database, "SELECT key, value FROM meta");
+    while (meta.step()) {
+        const std::string key = meta.text(0);
+        if (key == "egpu_version")
+            facts.egpu_version = meta.text(1);
+        else if (key == "summary")
+            facts.summary = meta.text(1);
+        else
+            numbers[key] = meta.integer(1);
+    }
+    facts.session = static_cast<std::uint32_t>(numbers["session"]);
+    facts.started_unix_ns = numbers["started_unix_ms"] * 1'000'000;
+    facts.interval_ms = static_cast<std::uint64_t>(numbers["interval_ms"]);
+    facts.finished = numbers["finished"] != 0;
+    writer_pid = static_cast<std::uint32_t>(numbers["writer_pid"]);
+    writer_start_time = static_cast<std::uint64_t>(numbers["writer_start_time"]);
+    Statement last(database, "SELECT count(*), max(unix_ns) FROM samples");
+    if (last.step()) {
+        facts.samples = last.number(0);
+        facts.last_unix_ns = last.integer(1);
+    }
+}
+
+void Recording::State::read_messages() {
+    Statement rows(database, "SELECT unix_ns, text FROM messages WHERE id > ?1 ORDER BY id");
+    rows.with(static_cast<std::uint64_t>(messages.size()));
+    while (rows.step())
+        messages.push_back({rows.integer(0), rows.text(1)});
+}
+
+Status Recording::State::read_maps(SessionView& fresh) {
+    for (const auto& map : fresh.catalogue.maps) {
+        MapData data;
+        data.map = &map;
+        fresh.maps.push_back(std::move(data));
+    }
+    Statement rows(database, "SELECT id, slots, refused_keys, copied_ns, keys, slot_values FROM maps");
+    while (rows.step()) {
+        if (rows.number(0) >= fresh.maps.size())
+            return damaged(file, "it has a map that its catalogue lacks");
+        MapData& data = fresh.maps[rows.number(0)];
+        const auto& definition = data.map->definition;
+        const auto keys = rows.bytes(4), values = rows.bytes(5);
+        const std::uint64_t slots = rows.small(1), stride = (std::uint64_t{definition.value_bytes} + 7) / 8 * 8;
+        if (values.size() != slots * stride || (!definition.is_array() && keys.size() != slots * definition.key_bytes))
+            return damaged(file, fmt::format("map {} has another size than its entries", data.map->name));
+        data.slots = static_cast<std::uint32_t>(slots);
+        data.refused_keys = rows.small(2);
+        data.keys.assign(keys.begin(), keys.end());
+        data.values.assign(values.begin(), values.end());
+        data.layout = {.value_bytes = definition.value_bytes,
+                       .stride = static_cast<std::uint32_t>(stride),
+                       .capacity = static_cast<std::uint32_t>(slots),
+                       .shards = 1};
+        data.age_ns = fresh.monotonic_ns - std::min(rows.number(3), fresh.monotonic_ns);
+    }
+    return ok();
+}
+
+Status Recording::State::read_view() {
+    SessionView fresh;
+    Statement catalogue(database, "SELECT json FROM catalogue");
+    if (!catalogue.step())
+        return ok();  // egpu was killed before it wrote the first second
+    auto parsed = catalogue_from_json(catalogue.text(0));
+    if (!parsed)
+        return error("EGPU-R013", fmt::format("{}: {}", file, parsed.error().message),
+                     fmt::format("it was made by egpu {}", facts.egpu_version));
+    fresh.catalogue = std::move(*parsed);
+    fresh.counts.resize(fresh.catalogue.kernels.size());
+    fresh.copies.resize(fresh.catalogue.copies.size());
+    std::map<std::string, std::uint64_t> times;
+    Statement state(database, "SELECT key, value FROM state");
+    while (state.step()) {
+        const std::string key = state.text(0);
+        times[key] = state.number(1);
+        visit_state(fresh, [&](const char* name, auto& member) {
+            if (key == name)
+                take(state, 1, member);
+        });
+    }
+    fresh.monotonic_ns = times["monotonic_ns"];
+    fresh.unix_ns = static_cast<std::int64_t>(times["unix_ns"]);
+    if (times["last_drain_ns"] != 0)
+        fresh.last_drain_age_ns = fresh.monotonic_ns - std::min(times["last_drain_ns"], fresh.monotonic_ns);
+    const auto read_rows_of = [&](const char* table, const auto& visit, auto row, const auto& put) {
+        std::string columns;
+        visit(row, [&](const char* name, auto&) { columns += fmt::format(", {}", name); });
+        Statement rows(database, fmt::format("SELECT rowid{} FROM {}", columns, table));
+        while (rows.step()) {
+            int column = 0;
+            visit(row, [&](const char*, auto& member) { take(rows, ++column, member); });
+            put(rows.number(0) - 1, row);
+        }
+    };
+    read_rows_of(
+        "kernel_counts", [](auto& row, auto&& each) { visit_counts(row, each); }, KernelCounts{},
+        [&](std::uint64_t index, const KernelCounts& counts) {
+            if (index < fresh.counts.size())
+                fresh.counts[index] = counts;
+        });
+    read_rows_of(
+        "copy_counts", [](auto& row, auto&& each) { visit_copy(row, each); }, CopyState{},
+        [&](std::uint64_t index, const CopyState& copy) {
+            if (index < fresh.copies.size())
+                fresh.copies[index] = copy.counts;
+            if (index < fresh.copies.size() && (copy.times.pairs != 0 || copy.times.single_launches != 0)) {
+                fresh.copy_times.resize(fresh.copies.size());
+                fresh.copy_times[index] = copy.times;
+            }
+        });
+    if (Status maps = read_maps(fresh); !maps)
+        return maps;
+    view = std::move(fresh);
+    return ok();
+}
+
+bool Recording::State::read_series() {
+    Statement rows(database,
+                   "SELECT id, kind, unit, map, field, kernel, site, space, access, label, clock FROM series WHERE id "
+                   ">= ?1 ORDER BY id");
+    rows.with(table.size());
+    while (rows.step()) {
+        Series series;
+        series.kind = rows.text(1) == to_name(SeriesKind::histogram) ? SeriesKind::histogram : SeriesKind::counter;
+        series.unit = unit_named(rows.text(2));
+        series.map = rows.text(3);
+        series.field = rows.text(4);
+        series.kernel_id = rows.small(5);
+        series.site_id = rows.small(6);
+        series.space = rows.text(7);
+        series.access = rows.text(8);
+        series.label = rows.text(9);
+        series.clock = rows.small(10);
+        if (rows.number(0) != table.size())
+            return false;
+        table.add(std::move(series));
+    }
+    return true;
+}
+
+/// Clocks, points and histograms of samples whose ids are one behind the other.
+bool Recording::State::read_values(std::vector<Sample>& samples) {
+    const std::int64_t first = last_sample + 1, last = last_sample + static_cast<std::int64_t>(samples.size());
+    const auto sample_of = [&](const Statement& row) -> Sample& {
+        return samples[static_cast<std::size_t>(row.integer(0) - first)];
+    };
+    Statement clock_rows(
+        database, "SELECT sample, clock, monotonic_ns FROM clocks WHERE sample BETWEEN ?1 AND ?2 ORDER BY sample");
+    clock_rows.with(first, last);
+    while (clock_rows.step()) {
+        auto& own = sample_of(clock_rows).clocks;
+        const std::uint32_t clock = clock_rows.small(1);
+        if (clock >= kMostClocks)
+            return false;
+        own.resize(std::max<std::size_t>(own.size(), std::size_t{clock} + 1));
+        own[clock] = clock_rows.number(2);
+    }
+    for (auto& sample : samples) {
+        // A clock that is not named stands still.
+        clocks.resize(std::max({clocks.size(), sample.clocks.size(), std::size_t{kFirstMapClock}}));
+        for (std::size_t i = 0; i < sample.clocks.size(); ++i)
+            if (sample.clocks[i] != 0)
+                clocks[i] = sample.clocks[i];
+        clocks[kSessionClock] = sample.monotonic_ns;
+        sample.clocks = clocks;
+    }
+    Statement points(database, "SELECT sample, series, epoch, value FROM points WHERE sample BETWEEN ?1 AND ?2");
+    points.with(first, last);
+    while (points.step()) {
+        if (points.small(1) >= table.size())
+            return false;
+        sample_of(points).points.push_back({points.small(1), points.small(2), points.number(3)});
+    }
+    Statement slots(database, "SELECT sample, series, epoch, slots FROM histograms WHERE sample BETWEEN ?1 AND ?2");
+    slots.with(first, last);
+    while (slots.step()) {
+        HistogramPoint point{.series = slots.small(1), .epoch = slots.small(2), .slots = {}};
+        if (point.series >= table.size() || !slots_from_text(slots.text(3), point.slots))
+            return false;
+        sample_of(slots).histograms.push_back(point);
+    }
+    return true;
+}
+
+std::vector<Sample> Recording::State::read_samples() {
+    std::vector<Sample> samples;
+    if (!read_series()) {
+        end(SourceState::damaged, "its list of series is not whole");
+        return {};
+    }
+    const auto clocks_before = clocks;
+    Statement rows(database, "SELECT id, unix_ns, monotonic_ns FROM samples WHERE id > ?1 ORDER BY id LIMIT ?2");
+    rows.with(last_sample, most_samples);
+    bool whole = true;
+    while (whole && rows.step()) {
+        whole = rows.integer(0) == last_sample + static_cast<std::int64_t>(samples.size()) + 1;
+        Sample sample;
+        sample.unix_ns = rows.integer(1);
+        sample.monotonic_ns = rows.number(2);
+        if (whole)
+            samples.push_back(std::move(sample));
+    }
+    whole = whole && (samples.empty() || read_values(samples));
+    if (whole && !database.failed()) {
+        last_sample += static_cast<std::int64_t>(samples.size());
+        return samples;
+    }
+    clocks = clocks_before;
+    if (database.busy()) {
+        database.forget_failure();
+        return {};
+    }
+    if (most_samples == 1 || (!database.failed() && samples.size() <= 1)) {
+        end(SourceState::damaged, database.failed() ? database.problem() : "a sample is not whole");
+        return {};
+    }
+    // Up to the damage there may be samples that are whole.
+    most_samples = std::max<std::int64_t>(most_samples / 8, 1);
+    database.forget_failure();
+    return read_samples();
+}
+
+void Recording::State::judge() {
+    if (state == SourceState::damaged)
+        return;
+    if (facts.finished)
+        return end(SourceState::ended, view.drained ? "ended" : "ended without a last copy of the maps");
+    if (segment::process_alive(writer_pid, writer_start_time))
+        return end(SourceState::live, {});
+    end(SourceState::ended, "egpu was killed while it wrote this: what came in its last second is missing");
+}
+
+Status Recording::State::read_all() {
+    database.run("BEGIN");
+    read_meta();
+    read_messages();
+    Status status = read_view();
+    database.run("COMMIT");
+    if (!status || database.failed()) {
+        database.roll_back();
+        if (status)
+            status = database.damaged() ? damaged(file, database.problem())
+                                        : error("EGPU-R010", fmt::format("{}: {}", file, database.problem()));
+    }
+    judge();
+    return status;
+}
+
+Recording::Recording(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Recording::~Recording() = default;
+
+Result<std::unique_ptr<Recording>> Recording::open(const std::string& file) {
+    std::array<unsigned char, kHeaderBytes> header{};
+    std::size_t bytes = 0;
+    if (!read_header(file, header, bytes))
+        return error("EGPU-R010", fmt::format("{}: {}", file, std::strerror(errno)));
+    if (bytes == 0 || !has_magic(header))
+        return error("EGPU-R011", fmt::format("{} is no recording of egpu{}", file, bytes == 0 ? ": it is empty" : ""),
+                     "egpu run --record FILE makes one");
+    // What is known before SQLite is asked: a transaction that made the file may have been cut off.
+    auto state = std::make_unique<State>(file);
+    Statement pragmas(state->database,
+                      "SELECT (SELECT application_id FROM pragma_application_id), (SELECT "
+                      "user_version FROM pragma_user_version)");
+    const bool answered = pragmas.step();
+    if (!answered)
+        return state->database.damaged() ? damaged(file, state->database.problem())
+                                         : error("EGPU-R010", fmt::format("{}: {}", file, state->database.problem()));
+    if (pragmas.small(0) != kRecordingId)
+        return error("EGPU-R011", fmt::format("{} is a database, but no recording of egpu", file));
+    state->facts.schema = pragmas.small(1);
+    pragmas.reset();
+    if (state->facts.schema > kRecordingSchema)
+        return error("EGPU-R012",
+                     fmt::format("{} has schema {}: a newer egpu made it, this one reads up to {}", file,
+                                 state->facts.schema, kRecordingSchema),
+                     "open it with that egpu");
+    if (Status read = state->read_all(); !read)
+        return read.errors();
+    return std::unique_ptr<Recording>(new Recording(std::move(state)));
+}
+
+std::vector<Sample> Recording::take_samples() {
+    if (state_->state == SourceState::damaged)
+        return {};
+    const bool growing = state_->state == SourceState::live;
+    auto samples = state_->read_samples();
+    // What is being written has a new end.
+    if (growing && state_->state != SourceState::damaged) {
+        if (const Status again = state_->read_all(); !again && !state_->database.busy())
+            state_->end(SourceState::damaged, again.error().message);
+        state_->database.forget_failure();
+    }
+    return samples;
+}
+
+const SeriesTable& Recording::series() const {
+    return state_->table;
+}
+const SessionView& Recording::view() const {
+    return state_->view;
+}
+const std::vector<SourceMessage>& Recording::messages() const {
+    return state_->messages;
+}
+SourceState Recording::state() const {
+    return state_->state;
+}
+const std::string& Recording::state_text() const {
+    return state_->state_text;
+}
+const RecordingFacts& Recording::facts() const {
+    return state_->facts;
+}
+
+}  // namespace egpu::host

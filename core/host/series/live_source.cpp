@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/series/live_source.hpp"
+
+#include <fmt/format.h>
+
+#include "host/session/control_socket.hpp"
+#include "host/view/live_view.hpp"
+#include "host/view/open_session.hpp"
+#include "segment/access/process.hpp"
+#include "segment/access/shared.hpp"
+#include "segment/create/create.hpp"
+#include "segment/layout/build_id.h"
+
+namespace egpu::host {
+namespace {
+
+/// A catalogue and its maps are published one after the other: a view that makes no sense is looked at again.
+constexpr std::uint32_t kMostFailures = 10;
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> LiveSource::open(const std::string& session) {
+    auto mapping = open_session(session);
+    if (!mapping)
+        return mapping.errors();
+    return open_segment(std::string(mapping->name()));
+}
+
+Result<std::unique_ptr<Source>> LiveSource::open_segment(const std::string& name) {
+    segment::Mapping mapping;
+    const auto failed = mapping.open(name, segment::Writable::no, ::egpu_segment_build_id());
+    if (failed != segment::AccessError::none)
+        return error("EGPU-X061", fmt::format("session {} {}", name, segment::to_text(failed)));
+    std::unique_ptr<LiveSource> source(new LiveSource(std::move(mapping)));
+    if (Status first = source->read(); !first)
+        return first.errors();
+    return std::unique_ptr<Source>(std::move(source));
+}
+
+std::string LiveSource::control_path() const {
+    return host::control_path(mapping_.name());
+}
+
+Status LiveSource::read() {
+    mapping_.refresh();
+    const std::uint32_t version = segment::load_acquire(mapping_.view().header().catalogue_version);
+    Catalogue catalogue;
+    if (catalogue_version_ == version) {
+        // Taken out of the view and put back below: it may hold thousands of kernels.
+        view_.maps.clear();
+        catalogue = std::move(view_.catalogue);
+    } else {
+        auto fresh = catalogue_from_json(segment::read_catalogue(mapping_.view()));
+        if (!fresh)
+            return fresh.errors();
+        mapping_.refresh();
+        catalogue = std::move(*fresh);
+    }
+    auto view = view_session(mapping_.view(), std::move(catalogue));
+    if (!view) {
+        catalogue_version_.reset();
+        return view.errors();
+    }
+    view_ = std::move(*view);
+    catalogue_version_ = version;
+    view_.catalogue_version = version;
+    for (std::size_t i = messages_.size(); i < view_.catalogue.diagnostics.size(); ++i)
+        messages_.push_back({view_.unix_ns, view_.catalogue.diagnostics[i]});
+    return ok();
+}
+
+void LiveSource::finish(SourceState state, std::string text) {
+    state_ = state;
+    state_text_ = std::move(text);
+}
+
+void LiveSource::look_for_end() {
+    const auto& header = mapping_.view().header();
+    const auto state = segment::load_acquire(header.state);
+    const auto agent = segment::load_acquire(header.agent_pid);
+    if (!segment::process_alive(header.host_pid, header.host_start_time))
+        return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED ? "ended" : "ended: its egpu process is gone");
+    if (agent != 0 && !segment::process_alive(agent, segment::load_relaxed(header.agent_start_time)))
+        return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED
+                                              ? "ended"
+                                              : "ended without a last copy of the maps: totals are at least these");
+    if (state == EGPU_SESSION_ENDED)
+        return finish(SourceState::ended, "ended: agent and egpu lost touch");
+}
+
+std::vector<Sample> LiveSource::take_samples() {
+    if (state_ != SourceState::live)
+        return {};
+    // First: what was written before the end is then read after it.
+    look_for_end();
+    if (const Status status = read(); !status) {
+        if (++failures_ >= kMostFailures || state_ != SourceState::live)
+            finish(SourceState::damaged, status.error().message);
+        return {};
+    }
+    failures_ = 0;
+    std::vector<Sample> samples;
+    samples.push_back(sampler_.sample(view_));
+    return samples;
+}
+
+}  // namespace egpu::host
