@@ -196,6 +196,9 @@ def privileged():
         done = run("plugin", "list", env=environment)
         check("left out: others can write to it" in done.stderr.decode(), done.stderr.decode())
         check("good.so" not in done.stdout.decode(), "nothing of it is listed")
+        done = run("run", "-p", "good", "--", *VECADD, env=environment)
+        equal(done.returncode, 125, "a name that is only there")
+        check(f"{folder} (EGPU_PLUGIN_PATH) was left out" in done.stderr.decode(), done.stderr.decode())
         os.chmod(folder, 0o700)
 
 
@@ -218,6 +221,21 @@ def live():
         with open(summary, encoding="utf-8") as file:
             content = json.load(file)
         check(any(finding["plugin"] == "good" for finding in content["findings"]), text.decode())
+
+
+def compiles(compiler):
+    @case(f"the template's hello.cpp without a warning, by {compiler}")
+    def shown():
+        if not shutil.which(compiler):
+            raise Skip(f"no {compiler}")
+        done = subprocess.run([compiler, "-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsyntax-only",
+                               "-I", os.path.join(SOURCE, "core", "include"), "-I", os.path.join(BUILD, "tests", "sdk"),
+                               os.path.join(SOURCE, "plugins", "template", "hello.cpp")], capture_output=True, timeout=120)
+        equal(done.returncode, 0, done.stderr.decode())
+
+
+for name in ("g++", "clang++", "clang++-14", "clang++-19"):
+    compiles(name)
 
 
 finish()

@@ -91,6 +91,9 @@ Result<Located> locate(const std::string& what) {
     auto unknown = error("EGPU-X021", fmt::format("no plugin or program is named '{}'", what));
     if (const auto near = nearest(what, names); !near.empty())
         unknown.hints.push_back(fmt::format("did you mean '{}'?", near));
+    for (const auto& folder : plugin_folders())
+        if (!folder.left_out.empty())
+            unknown.hints.push_back(fmt::format("{} ({}) was {}", folder.path, folder.origin, folder.left_out));
     unknown.hints.push_back(fmt::format("there are: {}; a file ends in .so, .bpf.c or .bpf.o", fmt::join(names, ", ")));
     return unknown;
 }
