@@ -272,17 +272,20 @@ bool Recording::State::read_series() {
 /// Clocks, points and histograms of samples whose ids are one behind the other.
 bool Recording::State::read_values(std::vector<Sample>& samples) {
     const std::int64_t first = last_sample + 1, last = last_sample + static_cast<std::int64_t>(samples.size());
-    const auto sample_of = [&](const Statement& row) -> Sample& {
-        return samples[static_cast<std::size_t>(row.integer(0) - first)];
+    // A damaged index gives rows that were not asked for.
+    const auto sample_of = [&](const Statement& row) -> Sample* {
+        const std::int64_t id = row.integer(0);
+        return id < first || id > last ? nullptr : &samples[static_cast<std::size_t>(id - first)];
     };
     Statement clock_rows(
         database, "SELECT sample, clock, monotonic_ns FROM clocks WHERE sample BETWEEN ?1 AND ?2 ORDER BY sample");
     clock_rows.with(first, last);
     while (clock_rows.step()) {
-        auto& own = sample_of(clock_rows).clocks;
+        Sample* const sample = sample_of(clock_rows);
         const std::uint32_t clock = clock_rows.small(1);
-        if (clock >= kMostClocks)
+        if (sample == nullptr || clock >= kMostClocks)
             return false;
+        auto& own = sample->clocks;
         own.resize(std::max<std::size_t>(own.size(), std::size_t{clock} + 1));
         own[clock] = clock_rows.number(2);
     }
@@ -298,17 +301,19 @@ bool Recording::State::read_values(std::vector<Sample>& samples) {
     Statement points(database, "SELECT sample, series, epoch, value FROM points WHERE sample BETWEEN ?1 AND ?2");
     points.with(first, last);
     while (points.step()) {
-        if (points.small(1) >= table.size())
+        Sample* const sample = sample_of(points);
+        if (sample == nullptr || points.small(1) >= table.size())
             return false;
-        sample_of(points).points.push_back({points.small(1), points.small(2), points.number(3)});
+        sample->points.push_back({points.small(1), points.small(2), points.number(3)});
     }
     Statement slots(database, "SELECT sample, series, epoch, slots FROM histograms WHERE sample BETWEEN ?1 AND ?2");
     slots.with(first, last);
     while (slots.step()) {
         HistogramPoint point{.series = slots.small(1), .epoch = slots.small(2), .slots = {}};
-        if (point.series >= table.size() || !slots_from_text(slots.text(3), point.slots))
+        Sample* const sample = sample_of(slots);
+        if (sample == nullptr || point.series >= table.size() || !slots_from_text(slots.text(3), point.slots))
             return false;
-        sample_of(slots).histograms.push_back(point);
+        sample->histograms.push_back(point);
     }
     return true;
 }
@@ -355,7 +360,8 @@ void Recording::State::judge() {
     if (state == SourceState::damaged)
         return;
     if (facts.finished)
-        return end(SourceState::ended, view.drained ? "ended" : "ended without a last copy of the maps");
+        return end(SourceState::ended,
+                   view.drained || view.agent_pid == 0 ? "ended" : "ended without a last copy of the maps");
     if (segment::process_alive(writer_pid, writer_start_time))
         return end(SourceState::live, {});
     end(SourceState::ended, "egpu was killed while it wrote this: what came in its last second is missing");
@@ -423,6 +429,10 @@ std::vector<Sample> Recording::take_samples() {
         state_->database.forget_failure();
     }
     return samples;
+}
+
+SessionView Recording::take_view() && {
+    return std::move(state_->view);
 }
 
 const SeriesTable& Recording::series() const {
