@@ -6,9 +6,8 @@
 #include <iterator>
 
 namespace egpu {
-namespace {
 
-const char* severity_name(Severity severity) {
+const char* to_name(Severity severity) {
     switch (severity) {
         case Severity::hint:
             return "hint";
@@ -19,6 +18,8 @@ const char* severity_name(Severity severity) {
     }
     return "error";
 }
+
+namespace {
 
 void append_quoted(std::string& out, const QuotedLine& quoted) {
     auto to = std::back_inserter(out);
@@ -57,7 +58,7 @@ std::string to_text(const Diagnostic& diagnostic) {
             fmt::format_to(to, ":{}", diagnostic.where.column);
         out += ": ";
     }
-    fmt::format_to(to, "{}: {}", severity_name(diagnostic.severity), diagnostic.message);
+    fmt::format_to(to, "{}: {}", to_name(diagnostic.severity), diagnostic.message);
     if (!diagnostic.code.empty())
         fmt::format_to(to, "  [{}]", diagnostic.code);
     out += '\n';

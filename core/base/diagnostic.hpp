@@ -10,6 +10,7 @@
 namespace egpu {
 
 enum class Severity { hint, warning, error };
+const char* to_name(Severity severity);  ///< "warning"
 
 /// A place in a file of the user. Lines and columns count from 1; 0 means unknown.
 struct Location {

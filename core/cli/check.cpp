@@ -14,7 +14,7 @@ namespace {
 
 struct CheckOptions {
     std::vector<std::string> files;
-    bool verbose = false;
+    bool verbose = false, quiet = false;
 };
 
 struct Tally {
@@ -32,6 +32,8 @@ void check_program(const host::LoadedProbe& probe, const host::CheckedProgram& c
         return;
     }
     ++tally.accepted;
+    if (options.quiet)
+        return;
     if (options.verbose)
         fmt::print("{}", checked.verification->walk);
     for (const auto& note : checked.verification->notes)
@@ -53,7 +55,8 @@ int check_files(const CheckOptions& options) {
         for (const auto& checked : probe->programs)
             check_program(*probe, checked, options, tally);
     }
-    fmt::print("{} accepted, {} refused\n", tally.accepted, tally.refused);
+    if (!options.quiet)
+        fmt::print("{} accepted, {} refused\n", tally.accepted, tally.refused);
     return tally.refused != 0 ? kNo : kYes;
 }
 
@@ -62,8 +65,9 @@ int check_files(const CheckOptions& options) {
 void add_check(CLI::App& app, int* exit_code) {
     auto options = std::make_shared<CheckOptions>();
     auto* command = app.add_subcommand("check", "Would these programs run, and what would they cost?");
-    command->add_option("FILE", options->files, "A .bpf.c or .bpf.o file, or an installed program's name")->required();
+    command->add_option("FILE", options->files, "A .bpf.c, .bpf.o or .so file, or a plugin's name")->required();
     command->add_flag("-v,--verbose", options->verbose, "Print the verifier's whole walk");
+    command->add_flag("-q,--quiet", options->quiet, "Print only what is refused, and why");
     command->callback([options, exit_code] { *exit_code = check_files(*options); });
 }
 

@@ -20,7 +20,13 @@ void add_session(CLI::App& app, int* exit_code);
 void add_top(CLI::App& app, int* exit_code);
 void add_map(CLI::App& app, int* exit_code);
 void add_check(CLI::App& app, int* exit_code);
+/// `egpu plugin` with its commands.
+void add_plugin(CLI::App& app, int* exit_code);
+/// What tries a plugin's code in a process of its own; hidden.
+void add_plugin_trial(CLI::App& app);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_inject(CLI::App& app, int* exit_code);
+/// Becomes egpu-ui, the program beside this one.
+void add_ui(CLI::App& app, int* exit_code);
 
 }  // namespace egpu::cli

@@ -145,7 +145,7 @@ void add_change(CLI::App& command, host::ProbeAction action, const char* name, c
     if (action != host::ProbeAction::remove)
         change
             ->add_option("WHAT", options->request.what,
-                         "An installed program's name, a .bpf.c or a .bpf.o file, as -p of egpu run takes it")
+                         "A plugin's or program's name, a .so, .bpf.c or .bpf.o file, as -p of egpu run takes it")
             ->required();
     add_session_option(*change, options->session);
     change->add_flag("-j,--json", options->json, "Print JSON");

@@ -11,8 +11,9 @@ namespace egpu::cli {
 
 void add_probe_options(CLI::App& command, ProbeOptions& options) {
     command
-        .add_option("-p,--probe", options.what,
-                    "What to run in the kernels: an installed program's name, a .bpf.c or a .bpf.o file; repeatable")
+        .add_option(
+            "-p,--probe", options.what,
+            "What to run in the kernels: a plugin's or program's name, a .so, .bpf.c or .bpf.o file; repeatable")
         ->take_all()
         ->allow_extra_args(false);
     command.add_option("-k,--kernel", options.kernels.include, "Only kernels that match this glob; repeatable")

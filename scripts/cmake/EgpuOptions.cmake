@@ -5,6 +5,9 @@ option(EGPU_WERROR "Treat warnings as errors (our own builds and CI; off for pac
 set(EGPU_SANITIZE "" CACHE STRING "Sanitizers for everything but what is preloaded into applications: address,undefined or thread")
 set(EGPU_CUDA_TESTS AUTO CACHE STRING "nvcc-built workloads and tests: AUTO (where a toolkit is found), ON, OFF")
 
+set(EGPU_UI AUTO CACHE STRING "The window, egpu-ui: AUTO (where Qt 6 is found), ON, OFF")
+set_property(CACHE EGPU_UI PROPERTY STRINGS AUTO ON OFF)
+
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()

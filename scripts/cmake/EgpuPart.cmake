@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # egpu_part(ROOM[/LEAF] [SOURCES ...] [USES part ...] [LIBRARIES target ...] [NO_PCH] [COMPILE_OPTIONS ...])
 #
-# One leaf of core/: a static (or header-only) library egpu::ROOM::LEAF. Its sources are those of its
+# One leaf of core/ (or of ui/): a static (or header-only) library egpu::ROOM::LEAF. Its sources are those of its
 # folder unless SOURCES names them. The build refuses an #include of a part that USES does not list
 # (EgpuCheckIncludes.cmake, run when a source changes), and a USES that points down the tree.
 
 # Top to bottom; a room may use itself and rooms above it, less what _forbidden lists.
-set(EGPU_ROOMS base ebpf ptx maps inject segment gpu linux agent host cli)
+set(EGPU_ROOMS base ebpf ptx maps inject segment gpu linux agent host cli ui)
 
 # DESIGN 3: the agent's diet (a room's name allows its leaves); agent and host never meet.
 set(EGPU_AGENT_MAY_USE base segment maps/layout ptx/fatbin/extent gpu/device gpu/cuda gpu/sanitizer)
@@ -30,6 +30,9 @@ function(egpu_part_check_direction part uses)
     if((room STREQUAL "host" OR room STREQUAL "cli") AND used_room STREQUAL "agent")
       message(FATAL_ERROR "part ${part} uses ${use}: host and agent never use each other")
     endif()
+    if(room STREQUAL "ui" AND NOT used_room MATCHES "^(base|host|ui)$")
+      message(FATAL_ERROR "part ${part} uses ${use}: the window may use base, host and ui")
+    endif()
     if(room STREQUAL "gpu" AND NOT used_room MATCHES "^(base|ptx|gpu)$")
       message(FATAL_ERROR "part ${part} uses ${use}: gpu may use base, ptx and gpu")
     endif()
@@ -46,7 +49,11 @@ function(egpu_part part)
   egpu_part_check_direction("${part}" "${arg_USES}")
   egpu_part_target("${part}" target)
   string(REPLACE "/" "::" alias "egpu::${part}")
-  set(folder "${PROJECT_SOURCE_DIR}/core/${part}")
+  set(root "${PROJECT_SOURCE_DIR}/core")
+  if(part MATCHES "^ui/")
+    set(root "${PROJECT_SOURCE_DIR}")
+  endif()
+  set(folder "${root}/${part}")
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS "${folder}/*.cpp" "${folder}/*.c" "${folder}/*.S")
   endif()
@@ -60,7 +67,7 @@ function(egpu_part part)
   file(CONFIGURE OUTPUT "${rules}" CONTENT "${scanned_text}" @ONLY)
   add_custom_command(OUTPUT "${stamp}"
     COMMAND ${CMAKE_COMMAND} -DPART=${part} -DUSES=${uses_text} -DFILES=${rules} -DSTAMP=${stamp}
-            -DCORE=${PROJECT_SOURCE_DIR}/core -P ${PROJECT_SOURCE_DIR}/scripts/cmake/EgpuCheckIncludes.cmake
+            -DROOTS=${PROJECT_SOURCE_DIR}/core,${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/scripts/cmake/EgpuCheckIncludes.cmake
     DEPENDS ${scanned} ${rules} ${PROJECT_SOURCE_DIR}/scripts/cmake/EgpuCheckIncludes.cmake VERBATIM
     COMMENT "")
   add_custom_target(${target}_includes DEPENDS "${stamp}")
@@ -71,7 +78,7 @@ function(egpu_part part)
   endforeach()
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
-    target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/core" "${PROJECT_SOURCE_DIR}/core/include")
+    target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}/core" "${PROJECT_SOURCE_DIR}/core/include" "${root}")
     target_link_libraries(${target} PUBLIC ${libraries} ${arg_LIBRARIES})
     target_compile_options(${target} PRIVATE ${arg_COMPILE_OPTIONS})
     if(EGPU_SANITIZE)

@@ -190,6 +190,33 @@ TEST_P(Late, TheyAreLoadedOnceTheContextIsIdle) {
 }
 INSTANTIATE_TEST_SUITE_P(Agent, Late, testing::Values("late-context-sync", "late-stream"));
 
+TEST(NamesBeforeCopies, LaunchesAreCountedUnderTheirKernelsWithTheReason) {
+    HostOptions options = late();
+    options.names_at_once = true;
+    FakeHost host(options);
+    const Outcome outcome = run_application(host.name(), "late-context-sync");
+    host.stop();
+    EXPECT_TRUE(outcome.ok()) << outcome.output;
+    EXPECT_EQ(host.header().images_unanswered, 1u) << "copies are missing";
+    EXPECT_EQ(host.header().launches_unknown, 0u);
+    EXPECT_GT(host.work().launches, host.work().launches_instrumented);
+    EXPECT_GE(host.work().launches_instrumented, 10u) << "the copies came in later";
+    EXPECT_EQ(host.counted(), host.work().launches_instrumented);
+}
+
+TEST(NamesBeforeCopies, CopiesThatNeverComeAreLate) {
+    HostOptions options = late();
+    options.names_at_once = true;
+    options.late_ms = 5'000;
+    FakeHost host(options);
+    const Outcome outcome = run_application(host.name(), "plain", 5);
+    EXPECT_TRUE(outcome.ok()) << outcome.output;
+    EXPECT_EQ(host.work().launches, 5u);
+    EXPECT_EQ(host.work().launches_instrumented, 0u);
+    EXPECT_EQ(reason_of(host), static_cast<std::uint32_t>(EGPU_COPY_LATE));
+    host.stop();
+}
+
 class TooBusy : public testing::TestWithParam<const char*> {};
 TEST_P(TooBusy, OriginalsRunAndTheReasonIsTold) {
     FakeHost host(late());

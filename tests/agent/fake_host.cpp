@@ -143,7 +143,16 @@ void FakeHost::answer_image(const egpu_message& message) {
         sender_.send(99, 0xffffffff, parts, kPatient);
         return;
     }
+    if (options_.names_at_once)
+        send_kernels(message.request);
     usleep(options_.late_ms * 1000);
+    send_kernels(message.request);
+    if (options_.answer != HostOptions::Answer::kernels_only)
+        send_copy(message.request);
+    sender_.send(EGPU_MESSAGE_END_OF_COPIES, message.request, {}, kPatient);
+}
+
+void FakeHost::send_kernels(std::uint32_t request) {
     std::vector<std::byte> body;
     const egpu_message_kernels head{2, 1};
     append(body, &head, sizeof(head));
@@ -153,10 +162,7 @@ void FakeHost::answer_image(const egpu_message& message) {
         append(body, name.data(), name.size());
     }
     const std::span<const std::byte> parts[] = {body};
-    sender_.send(EGPU_MESSAGE_KERNELS, message.request, parts, kPatient);
-    if (options_.answer != HostOptions::Answer::kernels_only)
-        send_copy(message.request);
-    sender_.send(EGPU_MESSAGE_END_OF_COPIES, message.request, {}, kPatient);
+    sender_.send(EGPU_MESSAGE_KERNELS, request, parts, kPatient);
 }
 
 void FakeHost::send_copy(std::uint32_t request) {

@@ -26,8 +26,9 @@ struct HostOptions {
     std::uint32_t table_map = 0;    ///< map that entry 0 of the table points into
     std::uint64_t table_offset = 0;
     std::uint32_t wait_ms = 2000;
-    bool adds_up = true;        ///< what the map says of its values
-    std::uint32_t late_ms = 0;  ///< the kernels and copies come so much later
+    bool adds_up = true;         ///< what the map says of its values
+    std::uint32_t late_ms = 0;   ///< the kernels and copies come so much later
+    bool names_at_once = false;  ///< the kernels come at once, and again with the copies
     std::uint64_t gpu_memory_limit = 64u << 20;
     bool measure_overhead = false;
     bool time_launches = false;  ///< now and then; what measure_overhead times is in pairs
@@ -59,6 +60,7 @@ public:
 private:
     void serve();
     void answer_image(const egpu_message& message);
+    void send_kernels(std::uint32_t request);
     void send_copy(std::uint32_t request);
 
     HostOptions options_;

@@ -86,7 +86,7 @@ protected:
     }
 
     static LoadedProbe probe(const std::string& name) {
-        auto loaded = load_probe(EGPU_BINARY_DIR "/lib/egpu/programs/" + name + ".bpf.o");
+        auto loaded = load_probe(EGPU_BINARY_DIR "/plugins/" + name + "/" + name + ".bpf.o");
         EXPECT_TRUE(loaded) << (loaded ? "" : to_text(loaded.error()));
         return std::move(*loaded);
     }

@@ -25,7 +25,7 @@ public:
 
     /// An object built with the tests ("bandwidth", "entry_exit"); `program` limits it to one of its programs.
     void attach(const std::string& name, const std::string& program = {}) {
-        std::string path = std::string(EGPU_BINARY_DIR) + "/lib/egpu/programs/" + name + ".bpf.o";
+        std::string path = std::string(EGPU_BINARY_DIR) + "/plugins/" + name + "/" + name + ".bpf.o";
         if (!read_file(path))
             path = std::string(EGPU_BINARY_DIR) + "/tests/inject/" + name + ".bpf.o";
         const auto bytes = read_file(path);

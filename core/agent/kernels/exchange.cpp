@@ -219,7 +219,8 @@ bool receive_late(const egpu_message& header) {
     return answer == nullptr || receive_part(header, answer);
 }
 
-// Messages until the end of the answer to `request`; those to requests that timed out are kept for later.
+// Messages until the end of the answer to `request` (then it is complete); those to requests that timed out are kept
+// for later. False where not even the kernels' names came.
 bool receive_answer(Answer* answer, std::uint64_t deadline) {
     bool named = false;
     for (;;) {
@@ -233,8 +234,10 @@ bool receive_answer(Answer* answer, std::uint64_t deadline) {
                 return named;
             continue;
         }
-        if (header.type == EGPU_MESSAGE_END_OF_COPIES)
+        if (header.type == EGPU_MESSAGE_END_OF_COPIES) {
+            answer->complete = named;
             return named;
+        }
         if (!receive_part(header, answer))
             return named;
         named = named || header.type == EGPU_MESSAGE_KERNELS;
@@ -381,7 +384,7 @@ bool ask_about(const LoadedImage& image, Answer* answer) {
         const std::uint64_t wait = segment::load_relaxed(header.wait_ms) * kMillisecond;
         answered = receive_answer(answer, begin + wait);
     }
-    if (!answered)
+    if (!answer->complete)
         segment::add_relaxed(header.images_unanswered, std::uint32_t{1});
     return answered;
 }

@@ -55,6 +55,7 @@ struct Answer {
     std::uint32_t request = 0;
     Buffer kernels;  ///< body of the KERNELS message
     std::uint32_t kernel_count = 0;
+    bool complete = false;           ///< its end came: nothing is missing
     ReceivedCopy* copies = nullptr;  ///< in the order they came; owned by whoever takes the answer
 };
 void free_copies_of(ReceivedCopy** copies);

@@ -214,6 +214,7 @@ Image* add_image(const Image& owner, const LoadedImage& loaded, Answer&& answer,
     image->identity = loaded.identity;
     image->answered = answered || image->kernel_count != 0;  // as it was when it was here before
     image->request = answer.request;
+    __atomic_store_n(&image->late, answer.complete ? 0u : 1u, __ATOMIC_RELAXED);
     __atomic_store_n(&image->copy_count, 0u, __ATOMIC_RELAXED);
     __atomic_store_n(&image->loaded_places, 0u, __ATOMIC_RELAXED);
     settle_home(image);
@@ -236,6 +237,7 @@ void add_kernels(Image* image, Answer&& answer) {
     if (answer.copies == nullptr)
         return;
     attach_copies(image, &answer);
+    __atomic_store_n(&image->late, 0u, __ATOMIC_RELAXED);
     __atomic_store_n(&image->loaded_places, 0u, __ATOMIC_RELEASE);
 }
 

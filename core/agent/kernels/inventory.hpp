@@ -81,7 +81,8 @@ struct Image {
     ImageIdentity identity;
     Kernel* kernels = nullptr;  ///< sorted by name
     std::uint32_t kernel_count = 0;
-    bool answered = false;  ///< its kernels are known
+    bool answered = false;   ///< its kernels are known
+    std::uint32_t late = 0;  ///< atomic; 1: copies may still come
     std::uint32_t request = 0;
     Buffer names;
     ReceivedCopy* waiting = nullptr;  ///< copies that came and are in no place yet

@@ -139,6 +139,8 @@ Copy* copy_in(const Kernel& kernel, Place* place) {
     }
     const unsigned int index = index_of(*place);
     Copy* copy = current_copy(kernel, index);
+    if (copy == nullptr && load_relaxed(kernel.image->late) != 0)
+        say_reason(kernel, EGPU_COPY_LATE);
     if (copy != nullptr || !copies_wait(*place) || !lacks_copies(*kernel.image, index))
         return copy;
     if (load_before_launch(place))

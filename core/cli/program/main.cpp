@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu: the command line (TARGETS E6.0).
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <string_view>
 #include <vector>
@@ -11,6 +14,7 @@
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
+#include "host/plugins/plugin_code.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -90,8 +94,11 @@ int run_command_line(int argc, char** argv) {
     add_probe(app, &exit_code);
     add_map(app, &exit_code);
     add_check(app, &exit_code);
+    add_plugin(app, &exit_code);
     add_doctor(app, &exit_code);
     add_inject(app, &exit_code);
+    add_ui(app, &exit_code);
+    add_plugin_trial(app);
     std::string topic;
     bool all = false;
     auto* help = app.add_subcommand("help", "Print the help of egpu or of one command");
@@ -113,7 +120,13 @@ int run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     try {
-        return egpu::cli::run_command_line(argc, argv);
+        const int code = egpu::cli::run_command_line(argc, argv);
+        // A plugin's code may still run in a call that never came back, and its destructors may not either.
+        if (egpu::host::plugin_code_loaded()) {
+            std::fflush(nullptr);
+            ::_exit(code);
+        }
+        return code;
     } catch (const std::exception& failure) {
         fmt::print(
             stderr,

@@ -165,6 +165,13 @@ Map map_from_json(const json& value) {
     return map;
 }
 
+Severity severity_from_json(const json& value) {
+    const int number = value;
+    if (number < static_cast<int>(Severity::hint) || number > static_cast<int>(Severity::error))
+        throw std::invalid_argument("no such severity");
+    return static_cast<Severity>(number);
+}
+
 }  // namespace
 
 std::string Site::place() const {
@@ -218,6 +225,10 @@ std::string to_json(const Catalogue& catalogue) {
         copies.push_back({copy.kernel_id, copy.probes});
     for (const auto& map : catalogue.maps)
         maps.push_back(map_to_json(map));
+    json findings = json::array();
+    for (const auto& finding : catalogue.findings)
+        findings.push_back({finding.plugin, finding.id, static_cast<int>(finding.severity), finding.kernel_id,
+                            finding.site_id, finding.text});
     const json whole = {{"session", catalogue.session},
                         {"egpu_version", catalogue.egpu_version},
                         {"command", catalogue.command},
@@ -228,6 +239,7 @@ std::string to_json(const Catalogue& catalogue) {
                         {"sites", sites},
                         {"copies", copies},
                         {"maps", maps},
+                        {"findings", findings},
                         {"sample_launches", catalogue.sample_launches},
                         {"measure_overhead", catalogue.measure_overhead},
                         {"changes", catalogue.changes},
@@ -273,6 +285,9 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
         catalogue.stopped_unix_ms = whole.value("stopped_unix_ms", std::int64_t{0});
         for (const auto& entry : whole.at("maps"))
             catalogue.maps.push_back(map_from_json(entry));
+        for (const auto& entry : whole.at("findings"))
+            catalogue.findings.push_back(
+                {entry.at(0), entry.at(1), severity_from_json(entry.at(2)), entry.at(3), entry.at(4), entry.at(5)});
         return catalogue;
     } catch (const std::exception& failure) {
         return error("EGPU-M010", fmt::format("the session's catalogue can't be read: {}", failure.what()));

@@ -99,6 +99,17 @@ struct Map {
     ebpf::MapDefinition definition;
 };
 
+/// What a plugin's code found out, at its last call.
+struct ReportedFinding {
+    std::string plugin;  ///< its id
+    std::string id;      ///< "small-grid"
+    Severity severity = Severity::hint;
+    std::uint32_t kernel_id = 0;  ///< 0: of no kernel
+    std::uint32_t site_id = 0;    ///< 0: of no place
+    std::string text;
+    bool operator==(const ReportedFinding&) const = default;
+};
+
 struct Catalogue {
     std::uint32_t session = 0;
     std::string egpu_version;
@@ -110,11 +121,12 @@ struct Catalogue {
     std::vector<Site> sites;   ///< by id - 1
     std::vector<Copy> copies;  ///< by id - 1
     std::vector<Map> maps;
-    std::uint32_t sample_launches = 1;     ///< one launch in so many of each kernel runs its copy
-    bool measure_overhead = false;         ///< asked for: on a device that knows time, launches alternate
-    std::uint32_t changes = 0;             ///< times that probes were added, removed or replaced while it ran
-    std::int64_t stopped_unix_ms = 0;      ///< when egpu session stop took all probes off; 0: it did not
-    std::vector<std::string> diagnostics;  ///< what was said to the user, in text form
+    std::vector<ReportedFinding> findings;  ///< of plugins; those of egpu's own rules are made by who reads
+    std::uint32_t sample_launches = 1;      ///< one launch in so many of each kernel runs its copy
+    bool measure_overhead = false;          ///< asked for: on a device that knows time, launches alternate
+    std::uint32_t changes = 0;              ///< times that probes were added, removed or replaced while it ran
+    std::int64_t stopped_unix_ms = 0;       ///< when egpu session stop took all probes off; 0: it did not
+    std::vector<std::string> diagnostics;   ///< what was said to the user, in text form
 
     const Kernel* kernel(std::uint64_t id) const {
         return id >= 1 && id <= kernels.size() ? &kernels[id - 1] : nullptr;

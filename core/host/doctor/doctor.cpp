@@ -14,6 +14,7 @@
 
 #include "base/units.hpp"
 #include "ebpf/object/object.hpp"
+#include "host/programs/lookup.hpp"
 #include "host/programs/programs.hpp"
 #include "host/session/session.hpp"
 #include "inject/cache/cache.hpp"
@@ -49,7 +50,7 @@ CheckResult check_installation() {
          {"libegpu-agent.so", "egpu-driver-compile", "simulated/libcuda.so.1", "simulated/libcudart.so.13"})
         if (!fs::exists(library / file, failed))
             return {State::fail, fmt::format("{} is missing", (library / file).string()), "install egpu again"};
-    return {State::ok, fmt::format("agent and simulated GPU; {} programs installed", installed_programs().size()), {}};
+    return {State::ok, fmt::format("agent and simulated GPU; {} plugins and programs found", probe_names().size()), {}};
 }
 
 CheckResult check_compiler() {

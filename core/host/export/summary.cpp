@@ -11,7 +11,6 @@
 #include "base/version.hpp"
 #include "host/export/overhead_json.hpp"
 #include "host/findings/findings.hpp"
-#include "host/findings/metrics.hpp"
 #include "host/findings/overhead.hpp"
 
 namespace egpu::host {
@@ -57,22 +56,10 @@ ordered_json figures_json(const Figures& figures) {
             {"instrumented", or_null(figures.instrumented)}};
 }
 
-/// Of launches timed by events around them: at most so long, at least so fast.
-ordered_json launch_time_json(const KernelMetrics& metrics) {
-    if (!metrics.launch_ns)
-        return nullptr;
-    return {{"mean_ns_at_most", *metrics.launch_ns},
-            {"launches_timed", metrics.timed_launches},
-            {"by", "events"},
-            {"requested_bytes_per_s_at_least", or_null(metrics.bytes_per_second)}};
-}
-
-ordered_json kernel_json(const SessionView& view, const std::vector<Overhead>& overheads,
-                         const std::map<std::uint32_t, KernelMetrics>& metrics, std::size_t index) {
+ordered_json kernel_json(const SessionView& view, const std::vector<Overhead>& overheads, std::size_t index) {
     const Kernel& kernel = view.catalogue.kernels[index];
     const KernelCounts counts = index < view.counts.size() ? view.counts[index] : KernelCounts{};
     const bool instrumented = kernel.state == KernelState::instrumented;
-    const auto found = metrics.find(kernel.id);
     return {{"id", kernel.id},
             {"name", kernel.name},
             {"signature", kernel.signature},
@@ -93,7 +80,6 @@ ordered_json kernel_json(const SessionView& view, const std::vector<Overhead>& o
               {"graph_changed", counts.former.changed},
               {"refused", counts.former.refused}}},
             {"gpu_time_ns", nullptr},
-            {"launch_time", found != metrics.end() ? launch_time_json(found->second) : ordered_json(nullptr)},
             {"overhead", overhead_json(overheads, kernel.id)},
             {"registers", figures_json(kernel.registers)},
             {"spill_bytes", figures_json(kernel.spill_bytes)},
@@ -227,9 +213,8 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     whole["devices"] = devices_json(view);
     whole["kernels"] = ordered_json::array();
     const std::vector<Overhead> measured = overheads(view);
-    const auto metrics = kernel_metrics(view);
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
-        whole["kernels"].push_back(kernel_json(view, measured, metrics, i));
+        whole["kernels"].push_back(kernel_json(view, measured, i));
     whole["probes"] = ordered_json::array();
     for (const auto& probe : view.catalogue.probes)
         whole["probes"].push_back(probe_json(probe));
@@ -240,6 +225,8 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     whole["findings"] = ordered_json::array();
     for (const auto& finding : find_all(view))
         whole["findings"].push_back({{"id", finding.id},
+                                     {"severity", to_name(finding.severity)},
+                                     {"plugin", text_or_null(finding.plugin)},
                                      {"kernel", finding.kernel_id},
                                      {"line", text_or_null(finding.place)},
                                      {"text", finding.text}});

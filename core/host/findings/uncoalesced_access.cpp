@@ -65,11 +65,4 @@ std::vector<Finding> find_uncoalesced_access(const SessionView& view) {
     return findings;
 }
 
-std::vector<Finding> find_all(const SessionView& view) {
-    auto findings = find_uncoalesced_access(view);
-    std::stable_sort(findings.begin(), findings.end(),
-                     [](const Finding& left, const Finding& right) { return left.weight > right.weight; });
-    return findings;
-}
-
 }  // namespace egpu::host

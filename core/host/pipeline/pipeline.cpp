@@ -143,8 +143,9 @@ ImageAnswer Pipeline::add_parsed_image(const ptx::Image& image, const std::strin
 void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
                                   const LoadOptions& options, ImageAnswer& answer) {
     const ptx::Choice choice = choose_for(image, device.compute_capability, device.simulated);
+    std::optional<Source> source;
     if (choice.ptx != nullptr)
-        add_ptx_kernels(image, choice, module, device, options, answer);
+        source = add_ptx_kernels(image, choice, module, device, options, answer);
     // Kernels that only the machine code has.
     std::vector<std::string> known;
     for (const auto& [id, name] : answer.kernels)
@@ -159,16 +160,21 @@ void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& mo
         kernel.reason = no_ptx_reason(image, *cubin);
         kernel.fix = "build it with PTX: nvcc -gencode arch=compute_XX,code=compute_XX beside the machine code";
     }
+    if (!source)
+        return;
+    instrument(*source, answer);
+    sources_.push_back(std::move(*source));
 }
 
-void Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
-                               const Device& device, const LoadOptions& options, ImageAnswer& answer) {
+std::optional<Pipeline::Source> Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice,
+                                                          const std::string& module, const Device& device,
+                                                          const LoadOptions& options, ImageAnswer& answer) {
     auto parsed = ptx::parse(choice.ptx->text, module.empty() ? "the application's PTX" : module);
     if (!parsed) {
         Diagnostic failed = parsed.error();
         failed.severity = Severity::warning;
         add_diagnostic(failed);
-        return;
+        return std::nullopt;
     }
     Source source;
     source.module_name = module;
@@ -206,13 +212,12 @@ void Pipeline::add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choic
         }
     }
     if (source.kernels.empty())
-        return;
+        return std::nullopt;
     source.text = choice.ptx->text;
     source.all_kernels = answer.kernels;
     if (choice.cubin != nullptr && !device.simulated)
         source.code = running_code(*choice.cubin);
-    instrument(source, answer);
-    sources_.push_back(std::move(source));
+    return source;
 }
 
 /// The first copies of its kernels, with the programs of now.
@@ -221,10 +226,18 @@ void Pipeline::instrument(Source& source, ImageAnswer& answer) {
     for (const std::uint32_t id : source.kernels)
         if (auto programs = programs_for(catalogue_.kernels[id - 1]); !programs.empty())
             wishes.push_back({.kernel_id = id, .programs = std::move(programs), .places = {}, .notes = {}});
+    for (const auto& wish : wishes) {
+        Kernel& kernel = catalogue_.kernels[wish.kernel_id - 1];
+        kernel.waiting = true;
+        kernel.reason = "its instrumented copy is being built";
+    }
+    if (on_named_ && !wishes.empty())
+        on_named_(answer);
     find_copies(source, wishes);
     source.build.module.reset();
     for (const auto& wish : wishes) {
         Kernel& kernel = catalogue_.kernels[wish.kernel_id - 1];
+        kernel.waiting = false;
         if (!wish.copy) {
             could_not_build(kernel, wish);
         } else if (*wish.copy == 0) {

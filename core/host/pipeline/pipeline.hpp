@@ -100,6 +100,10 @@ public:
     ImageAnswer add_image(std::span<const std::byte> bytes, const std::string& module, const Device& device,
                           const LoadOptions& options = {});
 
+    /// Called inside add_image when an image's kernels have their ids, and before their copies are built, which may
+    /// take longer than anybody waits.
+    void when_named(std::function<void(const ImageAnswer&)> on_named) { on_named_ = std::move(on_named); }
+
     /// The answer to an image that was added before, with the copies of now; nullopt where it wasn't.
     std::optional<ImageAnswer> known_image(const ContentHash& hash, const LoadOptions& options = {});
     /// The same for an image that was read from a file; nothing is remembered.
@@ -194,8 +198,9 @@ private:
     ImageAnswer answer_of(const std::vector<std::pair<std::uint32_t, std::string>>& kernels) const;
     void add_images_kernels(const ptx::Image& image, const std::string& module, const Device& device,
                             const LoadOptions& options, ImageAnswer& answer);
-    void add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
-                         const Device& device, const LoadOptions& options, ImageAnswer& answer);
+    /// nullopt where none of them may be instrumented.
+    std::optional<Source> add_ptx_kernels(const ptx::Image& image, const ptx::Choice& choice, const std::string& module,
+                                          const Device& device, const LoadOptions& options, ImageAnswer& answer);
     void instrument(Source& source, ImageAnswer& answer);
     Kernel& new_kernel(const std::string& mangled, const std::string& module, ImageAnswer& answer);
     void runs(Kernel& kernel, std::uint32_t copy_id);
@@ -246,6 +251,7 @@ private:
     std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_places_;  ///< programs that have a place
     std::map<std::string, std::uint32_t> site_numbers_;
     std::function<bool(std::uint32_t)> graphs_hold_;
+    std::function<void(const ImageAnswer&)> on_named_;
     // Behind pointers, so that a pipeline can be moved. The assembler outlives the work that uses it.
     std::unique_ptr<Assembler> assembler_;
     std::unique_ptr<Background> background_;

@@ -7,28 +7,13 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
-#include "base/names.hpp"
+#include "host/plugins/trial.hpp"
+#include "host/programs/lookup.hpp"
 
 namespace egpu::host {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kObjectSuffix = ".bpf.o";
-constexpr std::string_view kSourceSuffix = ".bpf.c";
-
-bool looks_like_file(const std::string& what) {
-    return what.find('/') != std::string::npos || what.ends_with(kSourceSuffix) || what.ends_with(kObjectSuffix) ||
-           what.ends_with(".yaml") || what.ends_with(".so") || what.ends_with(".c") || what.ends_with(".o");
-}
-
-std::string bare_name(const std::string& path) {
-    std::string name = fs::path(path).filename().string();
-    for (const auto suffix : {kObjectSuffix, kSourceSuffix})
-        if (name.ends_with(suffix))
-            name.resize(name.size() - suffix.size());
-    return name;
-}
 
 /// Notes of the verifier on what no site can make possible: safe programs that this version can't translate.
 std::vector<Diagnostic> refused_everywhere(const ebpf::Verification& verification) {
@@ -91,79 +76,57 @@ void shorten_file_names(ebpf::Object& object) {
             line.file = shortened(line.file);
 }
 
-Diagnostic unknown_kind(const std::string& what) {
-    if (what.ends_with(".yaml") || what.ends_with(".so"))
-        return error("EGPU-X022",
-                     fmt::format("{}: probe sets and plugin libraries are not available in this version", what),
-                     "give a program's name, a .bpf.c or a .bpf.o file");
-    return error("EGPU-X022", fmt::format("{} is neither a .bpf.c nor a .bpf.o file", what));
-}
-
-/// The file behind a name or path.
-Result<std::string> locate(const std::string& what) {
-    std::error_code ignored;
-    if (looks_like_file(what)) {
-        if (!fs::exists(what, ignored))
-            return error("EGPU-X020", fmt::format("{}: no such file", what));
-        if (!what.ends_with(kSourceSuffix) && !what.ends_with(kObjectSuffix))
-            return unknown_kind(what);
-        return what;
-    }
-    const fs::path installed = fs::path(install_folders().library) / "programs" / (what + std::string(kObjectSuffix));
-    if (fs::exists(installed, ignored))
-        return installed.string();
-    const auto names = installed_programs();
-    auto unknown = error("EGPU-X021", fmt::format("no program is named '{}'", what));
-    if (const auto near = nearest(what, names); !near.empty())
-        unknown.hints.push_back(fmt::format("did you mean '{}'?", near));
-    unknown.hints.push_back(fmt::format("installed: {}; a file ends in .bpf.c or .bpf.o", fmt::join(names, ", ")));
-    return unknown;
-}
-
 }  // namespace
 
-InstallFolders install_folders() {
-    std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-    const fs::path prefix = program.parent_path().parent_path();
-    InstallFolders folders{(prefix / EGPU_LIBDIR / "egpu").string(), (prefix / "include").string()};
-    if (!fs::exists(folders.library, ignored))
-        folders.library = (prefix / "lib" / "egpu").string();
-    return folders;
+namespace {
+
+Result<std::vector<std::byte>> bytes_of(const Located& located) {
+    switch (located.kind) {
+        case WhatKind::source:
+            return ebpf::compile_source(located.path, install_folders().include);
+        case WhatKind::object:
+            return read_file(located.path, std::size_t{64} << 20);
+        case WhatKind::plugin:
+            return located.plugin->about->object;
+    }
+    return error("EGPU-X022", "unknown kind of probe");
 }
 
-std::vector<std::string> installed_programs() {
-    std::vector<std::string> names;
-    std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(fs::path(install_folders().library) / "programs", failed))
-        if (entry.path().string().ends_with(kObjectSuffix))
-            names.push_back(bare_name(entry.path().string()));
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
-Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what) {
-    const auto path = locate(what);
-    if (!path)
-        return path.errors();
-    auto bytes = path->ends_with(kSourceSuffix) ? ebpf::compile_source(*path, install_folders().include)
-                                                : read_file(*path, std::size_t{64} << 20);
+Result<std::shared_ptr<const ebpf::Object>> object_of(const Located& located) {
+    auto bytes = bytes_of(located);
     if (!bytes)
         return bytes.errors();
-    auto object = ebpf::read_object(*bytes, *path);
+    auto object = ebpf::read_object(*bytes, located.path);
     if (!object)
         return improved(object.errors());
     shorten_file_names(*object);
     return std::shared_ptr<const ebpf::Object>(std::make_shared<ebpf::Object>(std::move(*object)));
 }
 
+}  // namespace
+
+Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what) {
+    const auto located = locate(what);
+    if (!located)
+        return located.errors();
+    return object_of(*located);
+}
+
 Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options) {
-    auto object = load_object(what);
+    auto located = locate(what);
+    if (!located)
+        return located.errors();
+    if (located->plugin)
+        // What it does when it is loaded is seen in another process first.
+        if (const PluginFile plugin = tried(*located->plugin); !plugin.ok())
+            return to_diagnostic(plugin);
+    auto object = object_of(*located);
     if (!object)
         return object.errors();
     LoadedProbe probe;
-    probe.name = bare_name(what);
-    probe.path = (*object)->path;
+    probe.name = located->name;
+    probe.path = located->path;
+    probe.has_code = located->plugin && located->plugin->about->has_code;
     probe.object = *object;
     for (std::uint32_t i = 0; i < probe.object->programs.size(); ++i) {
         CheckedProgram checked;

@@ -9,15 +9,9 @@
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
 #include "ebpf/verifier/verifier.hpp"
+#include "host/installation/folders.hpp"
 
 namespace egpu::host {
-
-/// Folders of an egpu installation or build tree, found from the running program: the prefix may be moved.
-struct InstallFolders {
-    std::string library;  ///< holds libegpu-agent.so, simulated/, programs/
-    std::string include;  ///< holds egpu/bpf/egpu.bpf.h
-};
-InstallFolders install_folders();
 
 /// One program of a probe and what the verifier said.
 struct CheckedProgram {
@@ -28,17 +22,15 @@ struct CheckedProgram {
 
 /// One `-p`: an object with its programs checked. Programs that were refused don't run; the others do.
 struct LoadedProbe {
-    std::string name;  ///< "bandwidth"; of a file: its name without folder and extensions
+    std::string name;  ///< "bandwidth"; of a plugin: its id, of another file: its name without folder and extensions
     std::string path;
+    bool has_code = false;  ///< `path` is a plugin with code of its own, to be called during the session
     std::shared_ptr<const ebpf::Object> object;
     std::vector<CheckedProgram> programs;
 };
 
-/// Names of the installed programs, sorted.
-std::vector<std::string> installed_programs();
-
-/// An object from a name or a file (.bpf.c is compiled, .bpf.o read). Errors: EGPU-X02x with "did you mean", the
-/// compiler's messages, EGPU-B0xx.
+/// An object from a name or a file (.bpf.c is compiled, .bpf.o read, of a plugin its own). Errors: EGPU-X02x with "did
+/// you mean", EGPU-X08x for plugins, the compiler's messages, EGPU-B0xx.
 Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what);
 
 /// load_object and the verifier.

@@ -15,10 +15,20 @@
 namespace egpu::host {
 namespace {
 
-/// The agent looks at its commands 20 times a second, except while a thread of the application loads a module.
-constexpr std::uint32_t kCommandTimeoutMs = 3000;
+/// The agent looks at its commands 20 times a second, except while a thread of the application loads a module. Where
+/// many threads launch at once, a call of its into the driver can wait behind theirs for seconds (as theirs do behind
+/// each other), and half a command is worse than a late one.
+constexpr std::uint32_t kCommandTimeoutMs = 20'000;
 /// Of what is left of the reserve, what one change may take for shards that only spread contention.
 constexpr std::uint64_t kShareOfReserve = 4;
+
+/// An agent that has let go reads no commands; one that never came has no kernels.
+bool reads_commands(void* segment_header) {
+    const auto& header = *static_cast<const egpu_segment_header*>(segment_header);
+    return segment::load_acquire(header.state) < EGPU_SESSION_DRAINED &&
+           segment::process_alive(segment::load_relaxed(header.agent_pid),
+                                  segment::load_relaxed(header.agent_start_time));
+}
 
 std::int64_t now_unix_ms() {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -144,25 +154,23 @@ Result<ProbeChange> Server::carry_out(Result<ProbeChange> change) {
 bool Server::command_copies(const ProbeChange& change) {
     if (change.originals.empty() && change.copies.empty())
         return true;
-    // An agent that has let go reads no commands; one that never came has no kernels.
-    const auto& header = segment_.view().header();
-    if (segment::load_acquire(header.state) >= EGPU_SESSION_DRAINED ||
-        !segment::process_alive(segment::load_relaxed(header.agent_pid),
-                                segment::load_relaxed(header.agent_start_time)))
+    auto& header = segment_.view().header();
+    if (!reads_commands(&header))
         return false;
+    const segment::Patience patience{
+        .timeout_ms = kCommandTimeoutMs, .worth_waiting = reads_commands, .context = &header};
     bool sent = true;
     wake_agent();
     for (const std::uint32_t kernel : change.originals) {
         const egpu_message_original order{kernel, 0};
         const std::span<const std::byte> parts[] = {segment::bytes_of(order)};
-        sent = sent && commands_.send(EGPU_MESSAGE_ORIGINAL, 0, parts, {.timeout_ms = kCommandTimeoutMs}) ==
-                           segment::ChannelState::ok;
+        sent = sent && commands_.send(EGPU_MESSAGE_ORIGINAL, 0, parts, patience) == segment::ChannelState::ok;
     }
     for (const std::uint32_t id : change.copies) {
         std::unique_lock lock(pipeline_mutex_);
         const CopyImage copy = pipeline_.copy(id);
         lock.unlock();
-        sent = sent && send_copy(commands_, 0, copy);
+        sent = sent && send_copy(commands_, 0, copy, patience);
     }
     wake_agent();
     return sent;

@@ -89,6 +89,20 @@ void Server::note(const std::string& text) {
     pipeline_.note_once(text);
 }
 
+void Server::set_findings(const std::string& plugin, std::vector<ReportedFinding> findings) {
+    const std::lock_guard lock(pipeline_mutex_);
+    auto& all = pipeline_.catalogue().findings;
+    std::vector<ReportedFinding> now;
+    for (const auto& finding : all)
+        if (finding.plugin != plugin)
+            now.push_back(finding);
+    now.insert(now.end(), findings.begin(), findings.end());
+    if (now == all)
+        return;
+    all = std::move(now);
+    publish();
+}
+
 void Server::run() {
     while (!broken_) {
         segment_.beat();
@@ -176,7 +190,13 @@ void Server::answer_image(std::uint32_t request, const egpu_message_image& head,
     {
         const std::lock_guard lock(pipeline_mutex_);
         if (!image.empty()) {
+            // Launches are counted under their kernels' names even where the copies come too late for them.
+            pipeline_.when_named([&](const ImageAnswer& named) {
+                publish();
+                send_kernels(request, named);
+            });
             answer = pipeline_.add_image(image, path.substr(path.rfind('/') + 1), device_, options);
+            pipeline_.when_named({});
             publish();
         } else if (auto known = pipeline_.known_image({head.hash_low, head.hash_high}, options)) {
             answer = std::move(*known);
@@ -188,7 +208,7 @@ void Server::answer_image(std::uint32_t request, const egpu_message_image& head,
         return give_up("the agent named an image that it never sent");
     bool sent = send_kernels(request, answer);
     for (const auto& copy : answer.copies)
-        sent = sent && send_copy(sender_, request, copy);
+        sent = sent && send_copy(sender_, request, copy, {.timeout_ms = kMessageTimeoutMs});
     if (sent)
         sender_.send(EGPU_MESSAGE_END_OF_COPIES, request, {}, {.timeout_ms = kMessageTimeoutMs});
 }
@@ -239,7 +259,8 @@ bool Server::send_kernels(std::uint32_t request, const ImageAnswer& answer) {
            segment::ChannelState::ok;
 }
 
-bool Server::send_copy(segment::MessageSender& sender, std::uint32_t request, const CopyImage& copy) {
+bool Server::send_copy(segment::MessageSender& sender, std::uint32_t request, const CopyImage& copy,
+                       const segment::Patience& patience) {
     std::string symbols;
     add_symbol(symbols, copy.entry);
     const auto entries_of = [&](const std::vector<inject::TableEntry>& table) {
@@ -281,8 +302,7 @@ bool Server::send_copy(segment::MessageSender& sender, std::uint32_t request, co
     std::vector<std::byte> image = copy.image;
     image.resize(padded(image.size()));
     const std::span<const std::byte> parts[] = {front, image};
-    return sender.send(EGPU_MESSAGE_COPY, request, parts, {.timeout_ms = kMessageTimeoutMs}) ==
-           segment::ChannelState::ok;
+    return sender.send(EGPU_MESSAGE_COPY, request, parts, patience) == segment::ChannelState::ok;
 }
 
 void Server::publish() {

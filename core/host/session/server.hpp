@@ -42,6 +42,8 @@ public:
 
     /// Adds a warning to the session's diagnostics.
     void note(const std::string& text);
+    /// What a plugin's code found out takes the place of what it found out before.
+    void set_findings(const std::string& plugin, std::vector<ReportedFinding> findings);
     /// A copy of the catalogue as it stands now.
     Catalogue catalogue();
     /// By kernel id - 1.
@@ -58,7 +60,8 @@ private:
     void answer_image(std::uint32_t request, const egpu_message_image& head, std::span<const std::byte> image);
     void handle_copy_result(const egpu_message& message);
     bool send_kernels(std::uint32_t request, const ImageAnswer& answer);
-    bool send_copy(segment::MessageSender& sender, std::uint32_t request, const CopyImage& copy);
+    bool send_copy(segment::MessageSender& sender, std::uint32_t request, const CopyImage& copy,
+                   const segment::Patience& patience);
     Result<ProbeChange> carry_out(Result<ProbeChange> change);
     Result<std::vector<maps::Layout>> room_for(const std::vector<Map>& maps);
     std::uint32_t assumed_sm_count() const { return pipeline_.assumed_sm_count(); }

@@ -22,6 +22,7 @@
 #include "host/session/control.hpp"
 #include "host/session/control_socket.hpp"
 #include "host/session/map_description.hpp"
+#include "host/session/plugin_calls.hpp"
 #include "host/session/program_file.hpp"
 #include "host/session/server.hpp"
 #include "host/view/live_view.hpp"
@@ -93,7 +94,8 @@ struct Session::State {
     Pipeline pipeline;
     segment::OwnedSegment segment;
     std::unique_ptr<Server> server;
-    ControlSocket control;  // after the server, which its thread uses
+    std::unique_ptr<PluginCalls> plugins;  // after the server, which it tells what they find
+    ControlSocket control;                 // after the server, which its thread uses
     pid_t child = 0;
     int signals = -1;
     sigset_t signals_before{};
@@ -116,6 +118,7 @@ Session::~Session() {
         return;
     state_->control.stop();
     std::atomic_ref<std::uint32_t>(state_->segment.view().header().enabled).store(0);
+    state_->plugins.reset();
     state_->server.reset();
 }
 
@@ -128,6 +131,7 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     }
     segment::remove_stale_segments();
     remove_stale_sockets();
+    const std::vector<LoadedProbe> probes = options.probes;
     Pipeline pipeline(std::move(options.probes), options.kernels, kAssumedSmCount);
     auto owned = segment::OwnedSegment::create(request_for(pipeline, options));
     if (!owned)
@@ -152,6 +156,9 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     std::atomic_ref<std::uint32_t>(state->segment.view().header().enabled).store(1);
     state->server = std::make_unique<Server>(state->segment, state->pipeline);
     Server& server = *state->server;
+    state->plugins = std::make_unique<PluginCalls>(state->segment, server);
+    for (const auto& probe : probes)
+        state->plugins->add(probe);
     const Status listening = state->control.start(control_path(state->segment.name()),
                                                   [&server](std::string_view line, const std::atomic<bool>& stopping) {
                                                       return answer_request(server, line, stopping);
@@ -186,6 +193,7 @@ std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_sig
             state_->ended = Clock::now();
             state_->control.stop();
             state_->server->stop();
+            state_->plugins->finish();
             state_->pipeline.finish_insights(std::chrono::milliseconds(state_->insights_wait_ms));
             return ending_of(status);
         }

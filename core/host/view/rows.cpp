@@ -80,6 +80,16 @@ void give_values(const std::vector<std::uint64_t>& numbers, const ebpf::TypeShap
     }
 }
 
+/// Slots of which the copy holds all that is needed.
+std::size_t whole_slots(const MapData& data) {
+    const std::size_t slot_bytes = std::size_t{data.layout.stride} * data.layout.shards;
+    const std::uint32_t key_bytes = data.map->definition.key_bytes;
+    const std::size_t slots = slot_bytes == 0 ? 0 : std::min<std::size_t>(data.slots, data.values.size() / slot_bytes);
+    if (data.map->definition.is_array())
+        return slots;
+    return key_bytes == 0 ? 0 : std::min(slots, data.keys.size() / key_bytes);
+}
+
 }  // namespace
 
 const KeyCell* Row::key_named(std::string_view name) const {
@@ -97,13 +107,8 @@ std::optional<std::uint64_t> Row::value_named(std::string_view name) const {
 
 RowReader::RowReader(const MapData& data, const Catalogue& catalogue)
     : data_(data), catalogue_(catalogue), summed_(summed_fields(data.map->definition.value)) {
-    const std::size_t slot_bytes = std::size_t{data.layout.stride} * data.layout.shards;
-    const std::uint32_t key_bytes = data.map->definition.key_bytes;
-    std::size_t slots = slot_bytes == 0 ? 0 : std::min<std::size_t>(data.slots, data.values.size() / slot_bytes);
-    if (!data.map->definition.is_array())
-        slots = key_bytes == 0 ? 0 : std::min(slots, data.keys.size() / key_bytes);
-    slots_ = static_cast<std::uint32_t>(slots);
-    merged_.resize(slots == 0 ? 0 : data.layout.value_bytes);
+    slots_ = static_cast<std::uint32_t>(whole_slots(data));
+    merged_.resize(slots_ == 0 ? 0 : data.layout.value_bytes);
 }
 
 Row RowReader::key(std::uint32_t slot) const {
@@ -137,6 +142,25 @@ std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool
         give_values(numbers, data.map->definition.value, row);
     }
     return rows;
+}
+
+MergedEntries merged_entries(const MapData& data) {
+    MergedEntries entries;
+    const auto& definition = data.map->definition;
+    const auto summed = summed_fields(definition.value);
+    std::vector<std::byte> merged(data.layout.value_bytes);
+    const std::size_t slots = whole_slots(data);
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+        const auto index = static_cast<std::uint32_t>(slot);
+        if (!maps::merge_slot(data.values, data.layout, index, summed, merged))
+            continue;
+        const auto* key = definition.is_array() ? reinterpret_cast<const std::byte*>(&index)
+                                                : data.keys.data() + slot * definition.key_bytes;
+        entries.keys.insert(entries.keys.end(), key, key + definition.key_bytes);
+        entries.values.insert(entries.values.end(), merged.begin(), merged.end());
+        ++entries.count;
+    }
+    return entries;
 }
 
 MapData merge_shards(const MapData& data) {

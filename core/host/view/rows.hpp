@@ -73,6 +73,13 @@ private:
 /// All rows in the order of their keys' first use. Rows of an array that are all zero are left out unless `all`.
 std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool all = false);
 
+/// A map's entries as bytes: keys one behind the other (of an array: 4-byte indices), values merged over their shards.
+struct MergedEntries {
+    std::uint32_t count = 0;
+    std::vector<std::byte> keys, values;
+};
+MergedEntries merged_entries(const MapData& data);
+
 /// What a key's column is called: the field's name, or what a bare scalar means.
 std::string column_name(const ebpf::TypeField& key_field);
 /// What a value's column is called: the field's name; of a bare scalar or a histogram the map's.

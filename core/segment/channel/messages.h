@@ -47,7 +47,8 @@ struct egpu_message_image {
     char path[256];              /* file of the object that holds it, may be empty */
 };
 
-/* The kernels that the host found in an image: the agent counts launches under their ids. */
+/* The kernels that the host found in an image: the agent counts launches under their ids. Comes twice where copies are
+ * built, before and after that; a copy that nobody waited for any longer is put in later. */
 struct egpu_message_kernels {
     uint32_t kernels;
     uint32_t copies; /* COPY messages to follow */

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/plugins/plugin_code.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#define BOOST_DLL_USE_STD_FS
+#include <boost/dll/shared_library.hpp>
+
+#include <fmt/format.h>
+
+namespace egpu::host {
+namespace {
+
+constexpr std::size_t kMessageBytes = 4096;
+
+std::atomic<bool> any_loaded{false};
+
+/// What a plugin writes when it fails.
+class Message {
+public:
+    egpu_plugin_message* room() { return &message_; }
+    std::string text() const {
+        const std::string text(text_.data(), ::strnlen(text_.data(), text_.size()));
+        return text.empty() ? "it gave no reason" : text;
+    }
+
+private:
+    std::array<char, kMessageBytes> text_{};
+    egpu_plugin_message message_{sizeof(egpu_plugin_message), kMessageBytes, text_.data()};
+};
+
+/// The loader's text begins with the file's name, which is said anyway.
+std::string without_path(std::string text, const std::string& path) {
+    const auto at = text.find(path + ": ");
+    return at == std::string::npos ? text : text.substr(at + path.size() + 2);
+}
+
+}  // namespace
+
+bool plugin_code_loaded() {
+    return any_loaded;
+}
+
+Result<PluginCode> PluginCode::load(const std::string& path) {
+    PluginCode code;
+    code.name_ = std::filesystem::path(path).filename().string();
+    try {
+        any_loaded = true;
+        // Never unloaded: its threads, and what egpu holds of it, may outlive any moment that would be right for it.
+        auto* const library = new boost::dll::shared_library(
+            std::filesystem::canonical(path), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+        const auto& descriptor = library->get<const egpu_plugin>("egpu_plugin_descriptor");
+        if (descriptor.ops == nullptr)
+            return error("EGPU-X083", fmt::format("{}: its descriptor names no code", path));
+        std::memcpy(&code.ops_, descriptor.ops, std::min<std::size_t>(descriptor.ops->struct_size, sizeof code.ops_));
+    } catch (const std::exception& failure) {
+        return error("EGPU-X082", without_path(failure.what(), path));
+    }
+    if (code.ops_.start == nullptr)
+        return error("EGPU-X083", "its table of functions has no start", "rebuild it with this egpu's SDK");
+    return code;
+}
+
+Status PluginCode::start() {
+    Message message;
+    if (ops_.start(&self_, message.room()) != EGPU_PLUGIN_OK)
+        return error("EGPU-X087", message.text());
+    started_ = true;
+    return ok();
+}
+
+Status PluginCode::on_snapshot(const egpu_plugin_host& host) {
+    if (ops_.on_snapshot == nullptr)
+        return ok();
+    Message message;
+    if (ops_.on_snapshot(self_, &host, message.room()) != EGPU_PLUGIN_OK)
+        return error("EGPU-X091", message.text());
+    return ok();
+}
+
+void PluginCode::stop() {
+    if (started_ && ops_.stop != nullptr)
+        ops_.stop(self_);
+    started_ = false;
+}
+
+}  // namespace egpu::host

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// How many warps entered each kernel: the smallest useful probe.
+#include <egpu/bpf/egpu.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);	// one copy per SM, summed when read
+	__uint(max_entries, 1024);
+	__type(key, egpu_kernel_id_t);		// shown as the kernel's name
+	__type(value, egpu_count_t);
+} warps SEC(".maps");
+
+SEC("gpu.warp/kernel_entry")
+int hello(struct egpu_kernel_ctx *ctx)
+{
+	egpu_kernel_id_t kernel = ctx->kernel;
+	egpu_count_t *count = egpu_map_lookup_or_init(&warps, &kernel);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

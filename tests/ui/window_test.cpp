@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window over a session that goes on, is killed, is damaged.
+#include <gtest/gtest.h>
+
+#include <QDir>
+#include <QFile>
+#include <QLabel>
+#include <QTemporaryDir>
+
+#include "scripted_feed.hpp"
+#include "ui/app/exports.hpp"
+#include "ui/panes/session_bar.hpp"
+
+namespace egpu::ui {
+namespace {
+
+TEST(Window, PauseHoldsTheViewWhileDataIsKept) {
+    TestWindow test;
+    QTest::keyClick(&test.window, Qt::Key_Space);
+    const TimeRange held = test.window.link().viewport().range();
+    test.give(points(60, 65, 20));
+    EXPECT_EQ(test.window.link().viewport().range(), held);
+    EXPECT_EQ(test.chart().chart().traces[0]->points.end(), 1300u);
+    QTest::keyClick(&test.window, Qt::Key_Space);
+    EXPECT_EQ(test.window.link().viewport().range().end, test.window.model().charts().extent()->end);
+}
+
+TEST(Window, AnApplicationThatIsKilledLeavesItsDataAndSaysSo) {
+    TestWindow test;
+    test.give(points(60, 61, 20));
+    Update end;
+    end.time = 61 * kSecond;
+    end.gap = true;
+    end.life = Life::ended;
+    end.life_text = "the application was killed: totals are of 61 s";
+    end.last = true;
+    test.give({end});
+    EXPECT_TRUE(test.window.bar().state_text().contains("killed")) << test.window.bar().state_text().toStdString();
+    EXPECT_GT(test.chart().chart().traces[0]->points.end(), 1200u);
+    test.window.fit();  // what there is can still be looked at
+    EXPECT_EQ(test.window.link().viewport().range().begin, 0);
+}
+
+TEST(Window, ADamagedSessionLeavesItsDataAndSaysSo) {
+    TestWindow test;
+    Update damaged;
+    damaged.time = 60 * kSecond;
+    damaged.life = Life::damaged;
+    damaged.life_text = "the session's catalogue and its maps disagree";
+    damaged.messages = {{Severity::error, "EGPU-M012"}};
+    damaged.last = true;
+    test.give(damaged);
+    EXPECT_TRUE(test.window.bar().state_text().startsWith(QStringLiteral("▲")));
+    EXPECT_EQ(test.window.model().messages().rowCount(), 1);
+    EXPECT_EQ(test.chart().chart().traces[0]->points.end(), 1200u);
+}
+
+TEST(Window, AFeedThatThrowsEndsTheFeedOnly) {
+    class Throws final : public Feed {
+        Update next() override { throw std::runtime_error("disk on fire"); }
+        std::chrono::milliseconds pause() const override { return std::chrono::milliseconds(1); }
+        std::string name() const override { return "throws"; }
+    };
+    MainWindow window(ThemeName::light);
+    window.open_feed(std::make_unique<Throws>());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return window.model().messages().rowCount() == 1; }));
+    EXPECT_TRUE(window.model().messages().message(0).text.contains("disk on fire"));
+    EXPECT_EQ(window.model().life(), Life::damaged);
+}
+
+TEST(Window, WhatCanNotBeOpenedIsSaidAndTheWindowStays) {
+    MainWindow window(ThemeName::dark);
+    window.open(QStringLiteral("4294967295"));
+    window.open(QStringLiteral("/nowhere/at/all.egpu"));
+    QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("noise.egpu")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray(5000, 'x'));
+    file.close();
+    window.open(file.fileName());
+    ASSERT_EQ(window.model().messages().rowCount(), 3);
+    EXPECT_TRUE(window.model().messages().message(0).text.contains("EGPU-X060"));
+    EXPECT_TRUE(window.model().messages().message(1).text.contains("EGPU-R010"));
+    EXPECT_TRUE(window.model().messages().message(2).text.contains("EGPU-R011"));
+    EXPECT_FALSE(window.model().running());
+}
+
+TEST(Window, PicturesAreNotBlankAndThemesDiffer) {
+    TestWindow test;
+    const QImage dark = test.window.grab().toImage();
+    EXPECT_GT(colours_in(dark), 50);
+    test.window.set_theme(ThemeName::light);
+    const QImage light = test.window.grab().toImage();
+    EXPECT_GT(colours_in(light), 50);
+    EXPECT_LT(dark.pixelColor(5, 5).lightness(), 60);
+    EXPECT_GT(light.pixelColor(5, 5).lightness(), 200);
+    const QRect area = test.chart().plot_area();
+    const QImage plot = test.chart().grab(area).toImage();
+    EXPECT_GT(plot.pixelColor(area.width() - 3, 3).lightness(), 200);
+}
+
+TEST(Window, ExportsAPictureAndTheVisibleRange) {
+    TestWindow test;
+    QTemporaryDir folder;
+    const QString picture = folder.filePath(QStringLiteral("a.png"));
+    ASSERT_TRUE(save_image(test.chart(), picture));
+    EXPECT_EQ(QImage(picture).size(), test.chart().size());
+    const QString table = folder.filePath(QStringLiteral("a.csv"));
+    ASSERT_TRUE(save_csv(test.chart().chart(), {10 * kSecond, 11 * kSecond}, table));
+    QFile file(table);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    EXPECT_EQ(file.readAll().count('\n'), 1 + 21);
+    const auto failed = save_image(test.chart(), QStringLiteral("/nowhere/a.png"));
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().code, "EGPU-X081");
+}
+
+TEST(Window, FramesStopWithoutASessionAndSlowDownUnseen) {
+    TestWindow test;
+    EXPECT_TRUE(test.window.clock().running());
+    test.window.clock().set_seen(FrameClock::Seen::focused);
+    EXPECT_EQ(test.window.clock().interval_ms(), 16);
+    test.window.clock().set_seen(FrameClock::Seen::unfocused);
+    EXPECT_EQ(test.window.clock().interval_ms(), 50);
+    test.window.hide();
+    EXPECT_EQ(test.window.clock().interval_ms(), 1000);
+    test.window.show_start_page();
+    EXPECT_FALSE(test.window.clock().running());
+}
+
+TEST(FrameClock, LongFramesComeLessOften) {
+    FrameClock clock;
+    for (int i = 0; i < 200; ++i)
+        clock.add_frame(20);
+    EXPECT_EQ(clock.interval_ms(), 33);
+    EXPECT_EQ(clock.frame_ms_p95(), 20);
+    for (int i = 0; i < 200; ++i)
+        clock.add_frame(3);
+    EXPECT_EQ(clock.interval_ms(), 16);
+}
+
+TEST(Window, NothingIsPaintedWhereNothingMoved) {
+    TestWindow test;
+    QTest::qWait(100);
+    test.window.stack().take_paint_ms();
+    QTest::qWait(200);
+    EXPECT_EQ(test.window.stack().take_paint_ms(), 0);
+}
+
+}  // namespace
+}  // namespace egpu::ui

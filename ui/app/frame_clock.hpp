@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// FrameClock: the one timer of the window. 16 ms while somebody looks at it, slower where frames cost too much or the
+// window has no focus, one look a second where it is hidden, none without a session.
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+#include <vector>
+
+namespace egpu::ui {
+
+class FrameClock : public QObject {
+    Q_OBJECT
+public:
+    enum class Seen { focused, unfocused, hidden };
+
+    explicit FrameClock(QObject* parent = nullptr);
+
+    void set_running(bool running);
+    void set_seen(Seen seen);
+    /// What a frame that drew something took, in ms.
+    void add_frame(double milliseconds);
+    int interval_ms() const { return timer_.interval(); }
+    bool running() const { return timer_.isActive(); }
+    /// Of the last frames that drew something; 0 without any.
+    double frame_ms_p95() const;
+    double frame_ms_last() const { return last_; }
+
+Q_SIGNALS:
+    void tick();
+
+private:
+    void adapt();
+
+    QTimer timer_;
+    Seen seen_ = Seen::focused;
+    bool heavy_ = false;          ///< frames take long: 30 Hz
+    std::vector<double> frames_;  ///< ring
+    std::size_t next_ = 0;
+    double last_ = 0;
+};
+
+}  // namespace egpu::ui

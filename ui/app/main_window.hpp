@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// MainWindow: puts the parts together. What they do is theirs.
+#pragma once
+
+#include <QMainWindow>
+#include <memory>
+
+#include "ui/app/frame_clock.hpp"
+#include "ui/app/run_process.hpp"
+#include "ui/chart/chart_link.hpp"
+#include "ui/chart/chart_stack.hpp"
+#include "ui/model/session_model.hpp"
+
+class QDockWidget;
+class QLabel;
+class QStackedWidget;
+class QTableView;
+
+namespace egpu::ui {
+
+class KernelPane;
+class MessagePane;
+class SessionBar;
+class StartPage;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    explicit MainWindow(ThemeName theme);
+    ~MainWindow() override;
+
+    void set_theme(ThemeName name);
+    ThemeName theme_name() const { return theme_; }
+
+    void open_demo();
+    void open_session(const QString& number);
+    void open_file(const QString& file);
+    /// A session's number or a file's name.
+    void open(const QString& what);
+    void show_start_page();
+    /// For tests: a feed of their own.
+    void open_feed(std::unique_ptr<Feed> feed);
+
+    SessionModel& model() { return model_; }
+    ChartLink& link() { return link_; }
+    ChartStack& stack() { return *stack_; }
+    FrameClock& clock() { return clock_; }
+    KernelPane& kernel_pane() { return *kernels_; }
+    MessagePane& message_pane() { return *messages_; }
+    SessionBar& bar() { return *bar_; }
+    StartPage& start_page() { return *start_; }
+    QString status_text() const;
+
+    void toggle_pause();
+    void show_now();
+    void fit();
+
+protected:
+    void changeEvent(QEvent*) override;
+    void showEvent(QShowEvent*) override;
+    void hideEvent(QHideEvent*) override;
+
+private:
+    void make_docks();
+    QDockWidget* add_dock(const QString& title, const char* name, QWidget* content);
+    void restore_layout();
+    /// The start page has messages only.
+    void show_docks(bool session);
+    void make_menus();
+    void make_chart_menu();
+    void connect_parts();
+    void take_feed(Result<std::unique_ptr<Feed>> feed);
+    void run(const RunRequest& request);
+    void frame();
+    void refresh_status();
+    void update_seen();
+    void say(Severity severity, const QString& text);
+
+    ThemeName theme_;
+    SessionModel model_;
+    ChartLink link_;
+    FrameClock clock_;
+    RunProcess process_;
+    QStackedWidget* pages_;
+    StartPage* start_;
+    SessionBar* bar_;
+    ChartStack* stack_;
+    KernelPane* kernels_;
+    QTableView *probes_, *findings_;
+    MessagePane* messages_;
+    QList<QDockWidget*> docks_;
+    QMenu* chart_menu_ = nullptr;
+    QLabel *status_, *frame_time_;
+    std::uint32_t frames_since_status_ = 0;
+};
+
+}  // namespace egpu::ui

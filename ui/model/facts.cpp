@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/model/facts.hpp"
+
+#include <fmt/format.h>
+
+#include "host/view/live_view.hpp"
+
+namespace egpu::ui {
+namespace {
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+    return fmt::format("{}", fmt::join(parts, between));
+}
+
+std::string reason_of(const host::Kernel& kernel, const host::KernelCounts& counts) {
+    std::string text = kernel.reason;
+    if (kernel.waiting)
+        text = "its copy waits for a quiet moment: what ran before goes on";
+    else if (text.empty() && counts.copy_reason != 0 && counts.instrumented < counts.launches)
+        text = host::copy_reason_text(counts.copy_reason);
+    if (!kernel.fix.empty())
+        text += (text.empty() ? "" : "; ") + kernel.fix;
+    return text;
+}
+
+KernelRow kernel_row(const host::Kernel& kernel, const host::KernelCounts& counts) {
+    KernelRow row;
+    row.id = kernel.id;
+    row.name = kernel.name;
+    row.signature = kernel.signature;
+    row.module = kernel.module;
+    row.state = kernel.state;
+    row.reason = reason_of(kernel, counts);
+    row.launches = counts.launches;
+    row.instrumented = counts.instrumented;
+    row.registers = kernel.registers.original;
+    row.registers_instrumented = kernel.registers.instrumented;
+    row.sites = kernel.sites;
+    return row;
+}
+
+std::string remark_of(const host::Probe& probe) {
+    std::vector<std::string> parts;
+    if (!probe.reason.empty())
+        parts.push_back(probe.reason);
+    if (probe.state == host::ProbeState::detached)
+        parts.emplace_back("what it counted stays");
+    parts.insert(parts.end(), probe.notes.begin(), probe.notes.end());
+    return joined(parts, "; ");
+}
+
+}  // namespace
+
+Facts facts_of(const host::SessionView& view, const std::vector<host::Finding>& findings) {
+    Facts facts;
+    const auto& catalogue = view.catalogue;
+    facts.program = view.program;
+    facts.pid = view.agent_pid;
+    facts.device = view.device_name;
+    facts.simulated = view.simulated;
+    facts.command = joined(catalogue.command, " ");
+    facts.egpu_version = catalogue.egpu_version;
+    facts.started_unix_ms = catalogue.started_unix_ms;
+    facts.gpu_memory_bytes = view.gpu_memory_bytes;
+    facts.launches = view.launches();
+    facts.instrumented = view.instrumented_launches();
+    facts.complete = view.complete();
+    facts.agent_error = view.agent_error;
+    std::uint64_t dropped = view.unknown_launches;
+    for (const auto& map : view.maps)
+        dropped += map.refused_keys;
+    facts.dropped = dropped;
+    facts.kernels.reserve(catalogue.kernels.size());
+    for (std::size_t i = 0; i < catalogue.kernels.size(); ++i)
+        facts.kernels.push_back(
+            kernel_row(catalogue.kernels[i], i < view.counts.size() ? view.counts[i] : host::KernelCounts()));
+    for (const auto& probe : catalogue.probes)
+        facts.probes.push_back(
+            {probe.probe, probe.program, probe.section, probe.state, remark_of(probe), probe.sites, probe.kernels});
+    for (const auto& finding : findings) {
+        const auto* kernel = catalogue.kernel(finding.kernel_id);
+        facts.findings.push_back({finding.id, kernel == nullptr ? "" : kernel->name, finding.place, finding.text,
+                                  "egpu", Severity::warning});
+    }
+    return facts;
+}
+
+}  // namespace egpu::ui

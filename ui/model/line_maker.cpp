@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/model/line_maker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace egpu::ui {
+namespace {
+
+Unit rate_unit(host::SeriesUnit unit) {
+    return unit == host::SeriesUnit::bytes ? Unit::bytes_per_second : Unit::per_second;
+}
+
+Unit histogram_unit(host::SeriesUnit unit, bool simulated) {
+    switch (unit) {
+        case host::SeriesUnit::bytes:
+            return Unit::bytes;
+        case host::SeriesUnit::cycles:
+            return simulated ? Unit::simulated_cycles : Unit::cycles;
+        case host::SeriesUnit::nanoseconds:
+            return Unit::nanoseconds;
+        default:
+            return Unit::number;
+    }
+}
+
+/// "requested_bytes" -> "requested bytes".
+std::string words(std::string name) {
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return name;
+}
+
+std::string kernel_name(const host::SessionView& view, std::uint32_t id) {
+    const auto* kernel = view.catalogue.kernel(id);
+    return kernel == nullptr ? fmt::format("kernel {}", id) : kernel->name;
+}
+
+/// Kernels that a session's series of this field is of, in the order of their ids.
+std::vector<std::uint32_t> kernels_of(const host::SeriesTable& table, const host::SessionView& view,
+                                      host::SessionField field) {
+    std::vector<std::uint32_t> ids;
+    for (const auto& kernel : view.catalogue.kernels)
+        if (ids.size() < kMostLines && table.of_session(field, kernel.id))
+            ids.push_back(kernel.id);
+    return ids;
+}
+
+}  // namespace
+
+void LineMaker::restart() {
+    window_ = host::RateWindow();
+}
+
+std::uint32_t LineMaker::line(const ChartKind& chart, const std::string& id, const std::string& name, bool filled,
+                              Update& update) {
+    const auto found = numbers_.find({chart.id, id});
+    if (found != numbers_.end())
+        return found->second;
+    if (lines_of_[chart.id] >= kMostLines) {
+        if (std::find(overfull_.begin(), overfull_.end(), chart.id) == overfull_.end()) {
+            overfull_.push_back(chart.id);
+            update.messages.emplace_back(
+                Severity::hint,
+                fmt::format("chart {}: more than {} lines; further ones are not drawn", chart.title, kMostLines));
+        }
+        return kNoLine;
+    }
+    ++lines_of_[chart.id];
+    update.lines.push_back(
+        {chart.id, chart.title, chart.note, chart.unit, chart.logarithmic, chart.shown, id, name, filled});
+    numbers_[{chart.id, id}] = told_;
+    return told_++;
+}
+
+void LineMaker::put(std::uint32_t line, std::optional<double> value, Update& update) {
+    if (line != kNoLine)
+        update.values.push_back({line, value.value_or(std::nan(""))});
+}
+
+void LineMaker::add(const host::Sample& sample, const host::SeriesTable& table, const host::SessionView& view,
+                    Time time, Update& update) {
+    window_.push(sample, table);
+    update.time = time;
+    add_bandwidth(table, view, update);
+    add_histograms(table, view, update);
+    add_launches(table, view, update);
+    add_counters(table, update);
+}
+
+void LineMaker::add_bandwidth(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
+    if (!table.of_session(host::SessionField::read_bytes))
+        return;
+    const ChartKind chart = {"session/bandwidth", "Requested bandwidth",
+                             "asked for by loads and stores of global memory, over 1 s; caches are not left out",
+                             Unit::bytes_per_second};
+    const auto add_two = [&](std::uint32_t kernel, const std::string& whose, const std::string& id, bool filled) {
+        const auto rates = window_.kernel(kernel, table);
+        const auto read = line(chart, id + "/read", whose + "read", filled, update);
+        const auto written = line(chart, id + "/written", whose + "written", filled, update);
+        put(read, rates.read, update);
+        put(written, rates.written, update);
+    };
+    add_two(0, "all kernels, ", "all", true);
+    for (const auto id : kernels_of(table, view, host::SessionField::read_bytes))
+        add_two(id, kernel_name(view, id) + ", ", fmt::format("kernel {}", id), false);
+}
+
+void LineMaker::add_launches(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
+    const ChartKind chart = {"session/launches", "Launches", "over 1 s", Unit::per_second};
+    const auto all = table.of_session(host::SessionField::launches);
+    if (!all)
+        return;
+    put(line(chart, "all", "all kernels", true, update), window_.rate(*all), update);
+    for (const auto id : kernels_of(table, view, host::SessionField::launches)) {
+        const auto number = line(chart, fmt::format("kernel {}", id), kernel_name(view, id), false, update);
+        put(number, window_.rate(*table.of_session(host::SessionField::launches, id)), update);
+    }
+}
+
+void LineMaker::add_percentiles(const ChartKind& chart, const std::string& whose,
+                                const std::vector<std::uint32_t>& series, Update& update) {
+    const auto percentiles = window_.percentiles(series);
+    const auto add_one = [&](const char* name, double value) {
+        put(line(chart, whose + "/" + name, whose + ", " + name, false, update),
+            percentiles ? std::optional(value) : std::nullopt, update);
+    };
+    const auto figures = percentiles.value_or(host::Percentiles{});
+    add_one("p50", figures.p50);
+    add_one("p95", figures.p95);
+    add_one("p99", figures.p99);
+}
+
+void LineMaker::add_histograms(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
+    // By map and field, then by kernel: sites of a kernel are taken together.
+    std::map<std::pair<std::string, std::string>, std::map<std::uint32_t, std::vector<std::uint32_t>>> groups;
+    for (const auto id : table.histograms())
+        groups[{table[id].map, table[id].field}][table[id].kernel_id].push_back(id);
+    for (const auto& [name, kernels] : groups) {
+        const auto& first = table[kernels.begin()->second.front()];
+        const Unit unit = histogram_unit(first.unit, view.simulated);
+        const bool is_time = unit == Unit::cycles || unit == Unit::simulated_cycles || unit == Unit::nanoseconds;
+        const ChartKind chart = {fmt::format("{}/{}", name.first, name.second),
+                                 fmt::format("{} {}", is_time ? "Latency" : "Sizes", name.first),
+                                 "percentiles of what came over 1 s, within a factor of two", unit, true};
+        std::vector<std::uint32_t> all;
+        for (const auto& [kernel, series] : kernels)
+            all.insert(all.end(), series.begin(), series.end());
+        add_percentiles(chart, "all kernels", all, update);
+        for (const auto& [kernel, series] : kernels)
+            if (kernel != 0 && lines_of_[chart.id] < kMostLines)
+                add_percentiles(chart, kernel_name(view, kernel), series, update);
+    }
+}
+
+void LineMaker::add_counters(const host::SeriesTable& table, Update& update) {
+    for (const auto& series : table.all()) {
+        if (series.kind != host::SeriesKind::counter || series.map == host::kSessionMap)
+            continue;
+        // Requested bytes are in the chart of the bandwidth; by space and access only where somebody asks for them.
+        const ChartKind chart = {fmt::format("{}/{}", series.map, series.field),
+                                 fmt::format("{} {}", series.map, words(series.field)),
+                                 "over 1 s",
+                                 rate_unit(series.unit),
+                                 false,
+                                 series.field != "requested_bytes"};
+        const auto number = line(chart, fmt::format("series {}", series.id),
+                                 series.label.empty() ? words(series.field) : series.label, false, update);
+        if (number != kNoLine)
+            put(number, window_.rate(series.id), update);
+    }
+}
+
+}  // namespace egpu::ui

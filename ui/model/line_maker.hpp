@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// LineMaker: samples of a session to points of lines. Bandwidth and launches come from what egpu counts itself,
+// percentiles from every histogram, and one chart from each counter of each map, whatever probe it is of: BTF says its
+// name and unit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/series/rates.hpp"
+#include "host/series/series.hpp"
+#include "ui/model/feed.hpp"
+
+namespace egpu::ui {
+
+/// Lines of one chart; what is beyond is in the table of kernels only, and a message says so.
+inline constexpr std::size_t kMostLines = 60;
+
+class LineMaker {
+public:
+    /// The sample's points into `update`, at `time`. Samples come in the order of their time.
+    void add(const host::Sample& sample, const host::SeriesTable& table, const host::SessionView& view, Time time,
+             Update& update);
+    /// What comes next is not a continuation: another round of a file. Lines keep their numbers.
+    void restart();
+    const host::RateWindow& window() const { return window_; }
+
+private:
+    struct ChartKind {
+        std::string id, title, note;
+        Unit unit = Unit::number;
+        bool logarithmic = false;
+        bool shown = true;
+    };
+    static constexpr std::uint32_t kNoLine = ~std::uint32_t{0};
+
+    std::uint32_t line(const ChartKind& chart, const std::string& id, const std::string& name, bool filled,
+                       Update& update);
+    void put(std::uint32_t line, std::optional<double> value, Update& update);
+    void add_bandwidth(const host::SeriesTable& table, const host::SessionView& view, Update& update);
+    void add_launches(const host::SeriesTable& table, const host::SessionView& view, Update& update);
+    void add_histograms(const host::SeriesTable& table, const host::SessionView& view, Update& update);
+    void add_counters(const host::SeriesTable& table, Update& update);
+    void add_percentiles(const ChartKind& chart, const std::string& whose, const std::vector<std::uint32_t>& series,
+                         Update& update);
+
+    host::RateWindow window_;
+    std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;  ///< by chart and line
+    std::map<std::string, std::size_t> lines_of_;                           ///< by chart: told so far
+    std::uint32_t told_ = 0;
+    std::vector<std::string> overfull_;  ///< charts of which it was said
+};
+
+}  // namespace egpu::ui

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/model/session_model.hpp"
+
+namespace egpu::ui {
+
+SessionModel::SessionModel(QObject* parent) : QObject(parent), probes_(probe_heads()), findings_(finding_heads()) {}
+
+void SessionModel::start(std::unique_ptr<Feed> feed) {
+    feed_.reset();
+    auto before = std::exchange(charts_, std::make_unique<Charts>());
+    lines_.clear();
+    facts_.reset();
+    kernels_.set_facts(nullptr);
+    probes_.set_rows({});
+    findings_.set_rows({});
+    life_ = Life::starting;
+    life_text_.clear();
+    Q_EMIT restarted();
+    feed_ = std::make_unique<FeedThread>(std::move(feed));
+    name_ = feed_->name();
+}
+
+void SessionModel::stop() {
+    feed_.reset();
+}
+
+SessionModel::Changes SessionModel::pull() {
+    return feed_ ? apply(feed_->take()) : Changes();
+}
+
+void SessionModel::add_lines(const std::vector<LineDefinition>& lines) {
+    for (const auto& line : lines) {
+        Chart* chart = charts_->find(line.chart);
+        if (chart == nullptr) {
+            Chart made;
+            made.id = line.chart;
+            made.title = line.chart_title;
+            made.note = line.chart_note;
+            made.unit = line.unit;
+            made.logarithmic = line.logarithmic;
+            made.shown = line.shown;
+            chart = &charts_->add(std::move(made));
+        }
+        lines_.push_back({chart, line.id, line.name, line.filled});
+    }
+}
+
+void SessionModel::add_facts(FactsPointer facts) {
+    facts_ = std::move(facts);
+    kernels_.set_facts(facts_);
+    probes_.set_rows(probe_rows(*facts_));
+    findings_.set_rows(finding_rows(*facts_));
+}
+
+void SessionModel::count_points(std::size_t points) {
+    points_ += points;
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - counted_since_).count();
+    if (seconds < 2)
+        return;
+    point_rate_ = static_cast<double>(points_) / seconds;
+    points_ = 0;
+    counted_since_ = now;
+}
+
+SessionModel::Changes SessionModel::apply(std::vector<Update> updates) {
+    Changes changes;
+    FactsPointer newest;
+    std::size_t points = 0;
+    for (auto& update : updates) {
+        add_lines(update.lines);
+        if (update.gap)
+            charts_->break_lines(update.time);
+        for (const auto& each : update.values) {
+            if (each.line >= lines_.size())
+                continue;
+            const Line& line = lines_[each.line];
+            charts_->append(*line.chart, line.id, line.name, update.time, each.value).filled = line.filled;
+        }
+        points += update.values.size();
+        changes.lines = changes.lines || !update.values.empty() || !update.lines.empty() || update.gap;
+        newest = update.facts ? std::move(update.facts) : newest;
+        changes.life = changes.life || life_ != update.life || life_text_ != update.life_text;
+        life_ = update.life;
+        life_text_ = update.life_text;
+        for (const auto& [severity, text] : update.messages)
+            messages_.add(severity, QString::fromStdString(text));
+    }
+    if (newest) {
+        add_facts(std::move(newest));
+        changes.facts = true;
+    }
+    count_points(points);
+    return changes;
+}
+
+}  // namespace egpu::ui

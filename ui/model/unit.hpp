@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Units of what is drawn, and numbers as people read them. What is not known is "n/a", never 0.
+#pragma once
+
+#include <string>
+
+namespace egpu::ui {
+
+enum class Unit {
+    bytes_per_second,
+    per_second,  ///< of a counter without unit
+    nanoseconds,
+    cycles,
+    simulated_cycles,  ///< of the simulated GPU's %clock, which follows a table: no time
+    bytes,
+    number,
+};
+
+/// Behind an axis' title: "bytes/s", "cycles", "simulated cycles"; "" for a bare number.
+const char* unit_name(Unit unit);
+
+/// "2.12 TB/s", "63.4 us", "1.2 k/s", "n/a" for NaN.
+std::string human_text(double value, Unit unit);
+/// "2 123 456 789 B/s": every digit before the point; "n/a" for NaN.
+std::string exact_text(double value, Unit unit);
+/// A label of an axis: no more digits than `step` between labels needs.
+std::string axis_text(double value, Unit unit, double step = 0);
+/// "12 ms", "1.5 s", "2 min": a stretch of time in ns.
+std::string span_text(double nanoseconds);
+
+}  // namespace egpu::ui
