@@ -52,6 +52,10 @@ private:
     sigset_t set_, before_;
 };
 
+const char* name_of(Severity severity) {
+    return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "hint";
+}
+
 Diagnostic cannot_write(const std::string& file, const std::string& why) {
     return error("EGPU-R001", fmt::format("{}: {}", file, why), "name a file in a folder that can be written");
 }
@@ -298,9 +302,12 @@ void RecordingWriter::put_maps(const SessionView& view) {
 }
 
 void RecordingWriter::put_findings(const SessionView& view) {
-    Statement insert(database_, "INSERT INTO findings(name, kernel, place, text) VALUES(?1, ?2, ?3, ?4)");
+    Statement insert(
+        database_, "INSERT INTO findings(name, severity, plugin, kernel, place, text) VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
     for (const auto& finding : find_all(view))
-        insert.with(finding.id, finding.kernel_id, finding.place, finding.text).run();
+        insert
+            .with(finding.id, name_of(finding.severity), finding.plugin, finding.kernel_id, finding.place, finding.text)
+            .run();
 }
 
 }  // namespace egpu::host
