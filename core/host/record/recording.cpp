@@ -108,6 +108,8 @@ struct Recording::State {
     std::uint32_t writer_pid = 0;
     std::uint64_t writer_start_time = 0;
     std::int64_t most_samples = kMostSamples;
+    std::string catalogue;           // that the view's was made from
+    std::int64_t data_version = -1;  // of the file, when it was read last
     SourceState state = SourceState::ended;
     std::string state_text;
 
@@ -116,6 +118,7 @@ struct Recording::State {
     void read_messages();
     Status read_view();
     Status read_maps(SessionView& fresh);
+    std::int64_t version_now();
     bool read_series();
     bool read_values(std::vector<Sample>& samples);
     std::vector<Sample> read_samples();
@@ -189,10 +192,11 @@ Status Recording::State::read_maps(SessionView& fresh) {
 
 Status Recording::State::read_view() {
     SessionView fresh;
-    Statement catalogue(database, "SELECT json FROM catalogue");
-    if (!catalogue.step())
+    Statement rows(database, "SELECT json FROM catalogue");
+    if (!rows.step())
         return ok();  // egpu was killed before it wrote the first second
-    auto parsed = catalogue_from_json(catalogue.text(0));
+    std::string json = rows.text(0);
+    auto parsed = json == catalogue ? Result<Catalogue>(view.catalogue) : catalogue_from_json(json);
     if (!parsed)
         return error("EGPU-R013", fmt::format("{}: {}", file, parsed.error().message),
                      fmt::format("it was made by egpu {}", facts.egpu_version));
@@ -241,8 +245,15 @@ Status Recording::State::read_view() {
         });
     if (Status maps = read_maps(fresh); !maps)
         return maps;
+    catalogue = std::move(json);
     view = std::move(fresh);
     return ok();
+}
+
+/// Differs where another process has written.
+std::int64_t Recording::State::version_now() {
+    Statement pragma(database, "PRAGMA data_version");
+    return pragma.step() ? pragma.integer(0) : -1;
 }
 
 bool Recording::State::read_series() {
@@ -420,14 +431,24 @@ Result<std::unique_ptr<Recording>> Recording::open(const std::string& file) {
 std::vector<Sample> Recording::take_samples() {
     if (state_->state == SourceState::damaged)
         return {};
-    const bool growing = state_->state == SourceState::live;
-    auto samples = state_->read_samples();
-    // What is being written has a new end.
-    if (growing && state_->state != SourceState::damaged) {
-        if (const Status again = state_->read_all(); !again && !state_->database.busy())
-            state_->end(SourceState::damaged, again.error().message);
-        state_->database.forget_failure();
+    State& own = *state_;
+    if (own.state != SourceState::live)
+        return own.read_samples();
+    // What is being written has a new end now and then.
+    const std::int64_t version = own.version_now();
+    if (version == own.data_version && version >= 0 &&
+        own.last_sample == static_cast<std::int64_t>(own.facts.samples)) {
+        own.judge();
+        return {};
     }
+    auto samples = own.read_samples();
+    if (own.state == SourceState::damaged)
+        return samples;
+    if (const Status again = own.read_all(); again)
+        own.data_version = version;
+    else if (!own.database.busy())
+        own.end(SourceState::damaged, again.error().message);
+    own.database.forget_failure();
     return samples;
 }
 
