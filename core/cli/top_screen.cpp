@@ -188,9 +188,7 @@ void add_probes(const TopView& view, const TopControls& controls, std::size_t co
         const bool chosen = i == controls.selected_probe;
         std::string line = fmt::format(
             "{} {} {:<20} {:<16} {}", chosen ? ">" : " ", probe.attached ? "[x]" : "[ ]", probe.name, probe.state,
-            probe.attached
-                ? fmt::format("{} sites in {} kernels", format_count(probe.sites), format_count(probe.kernels))
-                : std::string());
+            probe.attached ? counted(probe.sites, "site") + " in " + counted(probe.kernels, "kernel") : std::string());
         if (!probe.remark.empty())
             line += "  " + probe.remark;
         line = fit(printable(line), columns, style);

@@ -282,7 +282,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
         catalogue.sample_launches = whole.at("sample_launches");
         catalogue.measure_overhead = whole.at("measure_overhead");
         catalogue.changes = whole.at("changes");
-        catalogue.stopped_unix_ms = whole.at("stopped_unix_ms");
+        catalogue.stopped_unix_ms = whole.value("stopped_unix_ms", std::int64_t{0});
         for (const auto& entry : whole.at("maps"))
             catalogue.maps.push_back(map_from_json(entry));
         for (const auto& entry : whole.at("findings"))

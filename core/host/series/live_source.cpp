@@ -79,7 +79,8 @@ void LiveSource::look_for_end() {
     const auto state = segment::load_acquire(header.state);
     const auto agent = segment::load_acquire(header.agent_pid);
     if (!segment::process_alive(header.host_pid, header.host_start_time))
-        return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED ? "ended" : "ended: its egpu process is gone");
+        return finish(SourceState::ended,
+                      state >= EGPU_SESSION_DRAINED || agent == 0 ? "ended" : "ended: its egpu process is gone");
     if (agent != 0 && !segment::process_alive(agent, segment::load_relaxed(header.agent_start_time)))
         return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED
                                               ? "ended"
