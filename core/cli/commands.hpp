@@ -17,6 +17,7 @@ void add_probe(CLI::App& app, int* exit_code);
 /// The commands of `egpu probe` that change a session.
 void add_probe_changes(CLI::App& probe_command, int* exit_code);
 void add_map(CLI::App& app, int* exit_code);
+void add_probeset(CLI::App& app, int* exit_code);
 void add_check(CLI::App& app, int* exit_code);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_inject(CLI::App& app, int* exit_code);

@@ -15,6 +15,7 @@
 
 #include "base/files.hpp"
 #include "cli/commands.hpp"
+#include "cli/expectations_report.hpp"
 #include "cli/file_names.hpp"
 #include "cli/quantities.hpp"
 #include "cli/run_report.hpp"
@@ -26,6 +27,8 @@ namespace {
 
 /// A summary is for comparing: it waits for figures that nobody else does. They are kept for the next time.
 constexpr std::uint32_t kSummaryInsightsMs = 10'000;
+/// TARGETS E6.0: the application returned 0, and what a set expects did not come about.
+constexpr int kExpectationFailed = 3;
 
 RunOutcome failed(int exit_code) {
     RunOutcome outcome;
@@ -66,17 +69,24 @@ bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
     return usable;
 }
 
-Result<std::string> summary_name(const RunOptions& options, int pid) {
-    return expand_file_name(options.summary,
-                            {.pid = pid, .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+/// What a run is made with, once everything that it names is loaded.
+struct RunPlan {
+    const RunOptions& options;
+    Settled settled;
+    std::vector<std::string> names;               ///< of sets and probes asked for
+    std::vector<host::Expectation> expectations;  ///< of all sets
+};
+
+Result<std::string> summary_name(const RunPlan& plan, int pid) {
+    return expand_file_name(plan.settled.summary, {.pid = pid, .set = fmt::format("{}", fmt::join(plan.names, "+"))});
 }
 
 /// What would keep the summary from being written when a long run has ended.
-Status summary_can_be_written(const RunOptions& options) {
-    const auto name = summary_name(options, 0);
+Status summary_can_be_written(const RunPlan& plan) {
+    const auto name = summary_name(plan, 0);
     if (!name)
         return name.errors();
-    if (options.summary.empty())
+    if (plan.settled.summary.empty())
         return ok();
     std::error_code failed;
     const std::filesystem::path path(*name);
@@ -84,7 +94,7 @@ Status summary_can_be_written(const RunOptions& options) {
         return error("EGPU-A032", fmt::format("--summary {} is a folder", *name), "name a file in it");
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     // A folder named after the process is not there before the process.
-    const auto other = summary_name(options, 1);
+    const auto other = summary_name(plan, 1);
     if (!other || std::filesystem::path(*other).parent_path() != path.parent_path())
         return ok();
     if (!std::filesystem::is_directory(folder, failed))
@@ -95,10 +105,10 @@ Status summary_can_be_written(const RunOptions& options) {
     return ok();
 }
 
-bool write_summary(const RunOptions& options, const RunOutcome& outcome) {
-    if (options.summary.empty())
+bool write_summary(const RunPlan& plan, const RunOutcome& outcome) {
+    if (plan.settled.summary.empty())
         return true;
-    const auto name = summary_name(options, outcome.facts.application_pid);
+    const auto name = summary_name(plan, outcome.facts.application_pid);
     if (!name) {
         say(name.error());
         return false;
@@ -120,8 +130,12 @@ bool misses_launches(const host::SessionView& view) {
     return misses;
 }
 
-/// Prints the end of a run and gives egpu's own verdict: false where --strict or --summary failed.
-bool report_end(const RunOptions& options, RunOutcome& outcome) {
+/// egpu's own verdict on a run.
+enum class Verdict { good, expectation_failed, cannot };
+
+/// Prints the end of a run: cannot where --strict or --summary failed.
+Verdict report_end(const RunPlan& plan, RunOutcome& outcome) {
+    const RunOptions& options = plan.options;
     const auto& view = *outcome.view;
     auto warnings = nowhere_warnings(view, options.probes.kernels);
     const bool nowhere = !warnings.empty();
@@ -132,6 +146,8 @@ bool report_end(const RunOptions& options, RunOutcome& outcome) {
         warnings.insert(warnings.end(), more->begin(), more->end());
     for (const auto& warning : warnings)
         outcome.facts.diagnostics.push_back(to_text(warning));
+    if (!options.settings.no_expect)
+        outcome.facts.expectations = host::evaluate(plan.expectations, view, outcome.facts.elapsed_s);
     if (!options.quiet && options.report) {
         for (const auto& text : view.catalogue.diagnostics)
             say(text);
@@ -142,15 +158,16 @@ bool report_end(const RunOptions& options, RunOutcome& outcome) {
         for (const auto& warning : warnings)
             say(warning);
     }
-    bool good = write_summary(options, outcome);
-    if (options.strict && !options.probes.what.empty() && (nowhere || partial || warnings.size() != 0)) {
+    const bool met = say_expectations(outcome.facts.expectations, options.quiet || !options.report);
+    bool good = write_summary(plan, outcome);
+    if (plan.settled.strict && !options.probes.what.empty() && (nowhere || partial || warnings.size() != 0)) {
         say(error("EGPU-A030", nowhere             ? "--strict: a probe ran nowhere"
                                : partial           ? "--strict: not every launch was instrumented"
                                : !mistyped.empty() ? "--strict: a kernel that -k names was not launched"
                                                    : "--strict: the totals are not whole"));
         good = false;
     }
-    return good;
+    return !good ? Verdict::cannot : met ? Verdict::good : Verdict::expectation_failed;
 }
 
 /// Ctrl-C reaches the application by itself; the second one ends egpu. What was sent to egpu alone is passed on.
@@ -183,44 +200,47 @@ std::function<bool(int, bool)> signal_handler(host::Session& session, const RunO
 }  // namespace
 
 RunOutcome run_program(const RunOptions& options) {
-    const auto wait_ns = parse_duration_ns(options.wait, "--wait");
-    const auto memory = parse_memory(options.gpu_memory, "--gpu-memory");
-    const auto reserve = parse_memory(options.reserve, "--reserve");
-    for (const auto* quantity : {&wait_ns, &memory, &reserve})
-        if (!*quantity) {
-            say(quantity->error());
-            return failed(host::kCannot);
-        }
-    const auto sample = parse_sample(options.sample, "--sample");
-    if (!sample) {
-        say(sample.error());
+    const auto given = parse_settings(options.settings);
+    if (!given) {
+        for (const auto& problem : given.errors())
+            say(problem);
         return failed(kUsage);
     }
-    if (options.overhead && *sample > 1) {
+    if (!kernel_patterns_are_fine(options.probes))
+        return failed(kUsage);
+    auto asked = load_probes(options.probes, given->decided(options.settings));
+    if (!asked || !all_usable(asked->probes, options.quiet))
+        return failed(host::kCannot);
+    // Who only lists kernels asked for no files of the set's.
+    RunPlan plan{options, settle(options.settings, *given, options.report ? asked->settings : host::RunSettings{}),
+                 std::move(asked->names), std::move(asked->expectations)};
+    const Settled& settled = plan.settled;
+    if (options.overhead && (settled.sample_launches > 1 || settled.launches != host::LaunchWindow{})) {
         say(error("EGPU-X055",
-                  "--overhead and --sample can't be had at once: both decide which launches run the probes",
+                  fmt::format("--overhead and {} can't be had at once: both decide which launches run the probes",
+                              settled.sample_launches > 1 ? "--sample" : "--launch-skip or --launch-count"),
                   "measure the overhead in a run of its own"));
         return failed(kUsage);
     }
-    if (const auto writable = summary_can_be_written(options); !writable) {
+    if (const auto writable = summary_can_be_written(plan); !writable) {
         say(writable.error());
-        return failed(host::kCannot);
+        return failed(writable.error().code == "EGPU-X051" ? static_cast<int>(kUsage) : host::kCannot);
     }
-    auto probes = load_probes(options.probes);
-    if (!probes || !all_usable(*probes, options.quiet))
-        return failed(host::kCannot);
     host::SessionOptions session_options;
     session_options.command = options.command;
-    session_options.probes = std::move(*probes);
+    session_options.probes = std::move(asked->probes);
+    session_options.probe_sets = plan.names;
     session_options.kernels = options.probes.kernels;
     session_options.simulated = choose_device(options);
-    session_options.wait_ms = static_cast<std::uint32_t>(*wait_ns / 1'000'000);
-    session_options.gpu_memory_bytes = *memory;
-    session_options.sample_launches = *sample;
+    session_options.wait_ms = settled.wait_ms;
+    session_options.gpu_memory_bytes = settled.gpu_memory_bytes;
+    session_options.sample_launches = settled.sample_launches;
+    session_options.launch_skip = settled.launches.skip;
+    session_options.launch_count = settled.launches.count.value_or(0);
     session_options.measure_overhead = options.overhead;
-    session_options.reserve_bytes = *reserve;
+    session_options.reserve_bytes = settled.reserve_bytes;
     session_options.insights_wait_ms =
-        std::max(options.insights_wait_ms, options.summary.empty() ? 0 : kSummaryInsightsMs);
+        std::max(options.insights_wait_ms, settled.summary.empty() ? 0 : kSummaryInsightsMs);
     if (options.before_start)
         options.before_start();
     int failure_code = host::kCannot;
@@ -246,8 +266,9 @@ RunOutcome run_program(const RunOptions& options) {
         return outcome;
     }
     outcome.view = std::move(*view);
-    if (!report_end(options, outcome) && outcome.exit_code == 0)
-        outcome.exit_code = host::kCannot;
+    const Verdict verdict = report_end(plan, outcome);
+    if (verdict != Verdict::good && outcome.exit_code == 0)
+        outcome.exit_code = verdict == Verdict::cannot ? host::kCannot : kExpectationFailed;
     return outcome;
 }
 
@@ -259,29 +280,10 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
     command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");
     command->add_flag("-v,--verbose", options->verbose, "Say how copies were compiled, too");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
-    command->add_flag(
-        "--strict", options->strict,
-        "Exit with 125 where a probe ran nowhere or missed a launch that it was to see (if the program returned 0)");
-    command
-        ->add_option("--summary", options->summary,
-                     "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment")
-        ->check([](const std::string& name) { return name.empty() ? "the name of a file is empty" : ""; });
-    command->add_option("--wait", options->wait, "The longest that a module load waits for its instrumented copies")
-        ->capture_default_str();
-    command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")
-        ->capture_default_str();
-    command
-        ->add_option("--sample", options->sample,
-                     "Which launches run the probes: launches=1/N (of each kernel the first and every N-th after "
-                     "it) or launches=all")
-        ->capture_default_str();
+    add_run_settings(*command, options->settings);
     command->add_flag("--overhead", options->overhead,
                       "Measure what the probes cost each kernel: of launches of one shape every second one runs the "
                       "original, and both are timed; figures are then of the others");
-    command
-        ->add_option("--reserve", options->reserve,
-                     "Shared memory kept for the maps of probes that are added while the program runs")
-        ->capture_default_str();
     command->footer(
         "The program's own stdout and exit code are passed through; egpu writes to stderr, behind \"egpu: \".");
     command->callback([options, &program, exit_code] {

@@ -104,7 +104,7 @@ Result<std::string> locate(const std::string& what) {
     std::error_code ignored;
     if (looks_like_file(what)) {
         if (!fs::exists(what, ignored))
-            return error("EGPU-X020", fmt::format("{}: no such file", what));
+            return no_such_file(what);
         if (!what.ends_with(kSourceSuffix) && !what.ends_with(kObjectSuffix))
             return unknown_kind(what);
         return what;
@@ -126,7 +126,8 @@ InstallFolders install_folders() {
     std::error_code ignored;
     const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
     const fs::path prefix = program.parent_path().parent_path();
-    InstallFolders folders{(prefix / EGPU_LIBDIR / "egpu").string(), (prefix / "include").string()};
+    InstallFolders folders{(prefix / EGPU_LIBDIR / "egpu").string(), (prefix / EGPU_DATADIR / "egpu").string(),
+                           (prefix / "include").string()};
     if (!fs::exists(folders.library, ignored))
         folders.library = (prefix / "lib" / "egpu").string();
     return folders;
@@ -157,18 +158,15 @@ Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what)
     return std::shared_ptr<const ebpf::Object>(std::make_shared<ebpf::Object>(std::move(*object)));
 }
 
-Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options) {
-    auto object = load_object(what);
-    if (!object)
-        return object.errors();
-    LoadedProbe probe;
-    probe.name = bare_name(what);
-    probe.path = (*object)->path;
-    probe.object = *object;
+void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options, const std::vector<std::string>& only) {
+    probe.programs.clear();
     for (std::uint32_t i = 0; i < probe.object->programs.size(); ++i) {
+        const auto& program = probe.object->programs[i];
+        if (!only.empty() && std::find(only.begin(), only.end(), program.name) == only.end())
+            continue;
         CheckedProgram checked;
         checked.index = i;
-        auto verification = ebpf::verify(*probe.object, probe.object->programs[i], options);
+        auto verification = ebpf::verify(*probe.object, program, options);
         if (!verification)
             checked.refusal = verification.errors();
         else if (auto refusals = refused_everywhere(*verification); !refusals.empty())
@@ -177,6 +175,17 @@ Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOpti
             checked.verification = std::move(*verification);
         probe.programs.push_back(std::move(checked));
     }
+}
+
+Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options) {
+    auto object = load_object(what);
+    if (!object)
+        return object.errors();
+    LoadedProbe probe;
+    probe.name = bare_name(what);
+    probe.path = (*object)->path;
+    probe.object = *object;
+    check_programs(probe, options);
     if (probe.programs.empty())
         return error("EGPU-B020", fmt::format("{} holds no program for the GPU", what),
                      "a program stands in a section such as SEC(\"gpu/load.global\")");

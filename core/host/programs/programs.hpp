@@ -9,12 +9,14 @@
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
 #include "ebpf/verifier/verifier.hpp"
+#include "host/catalogue/selection.hpp"
 
 namespace egpu::host {
 
 /// Folders of an egpu installation or build tree, found from the running program: the prefix may be moved.
 struct InstallFolders {
     std::string library;  ///< holds libegpu-agent.so, simulated/, programs/
+    std::string data;     ///< holds probesets/
     std::string include;  ///< holds egpu/bpf/egpu.bpf.h
 };
 InstallFolders install_folders();
@@ -32,6 +34,7 @@ struct LoadedProbe {
     std::string path;
     std::shared_ptr<const ebpf::Object> object;
     std::vector<CheckedProgram> programs;
+    std::vector<KernelSelection> kernels;  ///< each narrows the others; none: all kernels
 };
 
 /// Names of the installed programs, sorted.
@@ -40,6 +43,10 @@ std::vector<std::string> installed_programs();
 /// An object from a name or a file (.bpf.c is compiled, .bpf.o read). Errors: EGPU-X02x with "did you mean", the
 /// compiler's messages, EGPU-B0xx.
 Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what);
+
+/// The verifier over the programs of probe.object, or of those that `only` names: probe.programs is made anew.
+void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options = {},
+                    const std::vector<std::string>& only = {});
 
 /// load_object and the verifier.
 Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options = {});
