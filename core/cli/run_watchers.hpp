@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "base/result.hpp"
 #include "cli/live_table.hpp"
+#include "host/export/summary.hpp"
 #include "host/record/recorder.hpp"
 #include "host/session/session.hpp"
 
