@@ -79,7 +79,8 @@ with tempfile.TemporaryDirectory() as made:
     state_is("a program that the verifier refuses", bad("refused_program"), "refused program",
              "'count' may be NULL here", "shows the place",
              said=("refused_program.bpf.c:17:", "'count' may be NULL here", "probe refused-program was refused"))
-    state_is("an undefined symbol", bad("undefined_symbol"), "cannot open", "undefined symbol: _Z14made_by_nobodyv")
+    state_is("an undefined symbol", bad("undefined_symbol"), "cannot open", "undefined symbol: _Z14made_by_nobodyv",
+             said=("cannot open: undefined symbol: _Z14made_by_nobodyv  [EGPU-X082]",))
     state_is("throws at start", bad("throws_at_start"), "init failed", "no table of peaks for this machine")
     state_is("throws while it is loaded", bad("throws_at_load"), "crashed", "while it was loaded")
     state_is("crashes at start", bad("crashes_at_start"), "crashed", "signal 11")
@@ -154,7 +155,7 @@ def goes_on(name, said, seconds):
         equal(done.returncode, 0, done.stderr.decode())
         check(b"result ok" in done.stdout, "the program's own output")
         text = done.stderr.decode()
-        check(said in text, text)
+        check(f"egpu: warning: plugin {name.replace('_', '-')}: " in text and said in text, text)
         check("its code is not called again" in text, text)
         check(any(said in line for line in summary["diagnostics"]), "in the summary's diagnostics")
         equal([metric["value"] for metric in summary["metrics"]], [64], "its program counted on")
