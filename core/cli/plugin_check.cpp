@@ -35,8 +35,12 @@ std::vector<Diagnostic> plugin_problems(const host::ExaminedPlugin& plugin) {
         for (const auto& checked : plugin.probe->programs)
             if (!checked.verification)
                 problems.insert(problems.end(), checked.refusal.begin(), checked.refusal.end());
-    if (!plugin.file.ok())
+    if (!plugin.file.ok()) {
+        const bool shown = !problems.empty();
         problems.push_back(to_diagnostic(plugin.file));
+        if (shown)
+            problems.back().hints.clear();  // they say where to see what stands above
+    }
     if (plugin.file.ok())
         if (const auto names = needless_exports(plugin.file.path); !names.empty())
             problems.push_back(error("EGPU-X092",

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import BUILD, EGPU, SOURCE, WORKLOAD, Skip, case, check, equal, finish, observed
+from harness import BUILD, EGPU, SOURCE, WORKLOAD, Skip, case, check, equal, finish, observed, wait_for
 
 BAD = os.path.join(BUILD, "tests", "plugins-bad")
 VECADD = [WORKLOAD, "vecadd", "--elements", "1024", "--launches", "2"]
@@ -29,8 +29,9 @@ def bad(name):
     return os.path.join(BAD, name + ".so")
 
 
-def state_is(name, path, state, reason, hint=None):
-    """A case: the file's state in plugin list, and that a run with it is refused in its words."""
+def state_is(name, path, state, reason, hint=None, said=None):
+    """A case: the file's state in plugin list, and that a run with it is refused in its words (or those of `said`: what
+    is wrong with an object is said as of any other)."""
     @case(f"{name}: {state}")
     def shown():
         (entry,) = listed(path)
@@ -41,7 +42,8 @@ def state_is(name, path, state, reason, hint=None):
             check(hint in entry["hint"], f"hint {entry['hint']!r} has no {hint!r}")
         done = run("run", "-p", path, "--", *VECADD)
         equal(done.returncode, 125, "egpu run")
-        check(state in done.stderr.decode() and reason in done.stderr.decode(), done.stderr.decode())
+        for words in said or (state, reason):
+            check(words in done.stderr.decode(), done.stderr.decode())
         check(b"result ok" not in done.stdout, "the program was started")
 
 
@@ -72,10 +74,13 @@ with tempfile.TemporaryDirectory() as made:
     state_is("a descriptor of 8 bytes", bad("tiny_struct"), "wrong ABI", "8 bytes")
     state_is("a descriptor that says more", bad("large_struct"), "wrong ABI", "80 bytes, ABI 0.1 has 72")
     state_is("no object", bad("no_object"), "refused program", "holds no eBPF object")
-    state_is("half an object", bad("cut_object"), "refused program", "")
+    state_is("half an object", bad("cut_object"), "refused program", "not a readable ELF file",
+             said=("cut_object.so: error: not a readable ELF file", "[EGPU-B001]"))
     state_is("a program that the verifier refuses", bad("refused_program"), "refused program",
-             "'count' may be NULL here", "shows the place")
-    state_is("an undefined symbol", bad("undefined_symbol"), "cannot open", "undefined symbol: _Z14made_by_nobodyv")
+             "'count' may be NULL here", "shows the place",
+             said=("refused_program.bpf.c:17:", "'count' may be NULL here", "probe refused-program was refused"))
+    state_is("an undefined symbol", bad("undefined_symbol"), "cannot open", "undefined symbol: _Z14made_by_nobodyv",
+             said=("cannot open: undefined symbol: _Z14made_by_nobodyv  [EGPU-X082]",))
     state_is("throws at start", bad("throws_at_start"), "init failed", "no table of peaks for this machine")
     state_is("throws while it is loaded", bad("throws_at_load"), "crashed", "while it was loaded")
     state_is("crashes at start", bad("crashes_at_start"), "crashed", "signal 11")
@@ -150,7 +155,7 @@ def goes_on(name, said, seconds):
         equal(done.returncode, 0, done.stderr.decode())
         check(b"result ok" in done.stdout, "the program's own output")
         text = done.stderr.decode()
-        check(said in text, text)
+        check(f"egpu: warning: plugin {name.replace('_', '-')}: " in text and said in text, text)
         check("its code is not called again" in text, text)
         check(any(said in line for line in summary["diagnostics"]), "in the summary's diagnostics")
         equal([metric["value"] for metric in summary["metrics"]], [64], "its program counted on")
@@ -202,25 +207,39 @@ def privileged():
         os.chmod(folder, 0o700)
 
 
-@case("a plugin with code comes and goes in a running session")
-def live():
+def added_while_it_runs(then):
+    """A session that a plugin with code is added to, and what is done with it; returns the run's summary."""
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
         application = subprocess.Popen([EGPU, "run", "--summary", summary, "-p", "bandwidth", "--", WORKLOAD, "loop",
-                                        "--seconds", "6"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        "--seconds", "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         session = ["-s", str(application.pid)]
-        deadline = time.monotonic() + 20
-        added = None
-        while time.monotonic() < deadline:
-            added = run("probe", "add", *session, bad("good"))
-            if added.returncode == 0:
-                break
-            time.sleep(0.1)
-        equal(added.returncode, 0, added.stderr.decode())
+        added = wait_for(lambda: (lambda done: done if done.returncode == 0 else None)(
+            run("probe", "add", *session, bad("good"))), "the plugin to be added")
+        check(b"good" in added.stdout, added.stdout.decode())
+        time.sleep(0.5)
+        then(session)
         _, text = application.communicate(timeout=60)
+        equal(application.returncode, 0, text.decode())
         with open(summary, encoding="utf-8") as file:
-            content = json.load(file)
-        check(any(finding["plugin"] == "good" for finding in content["findings"]), text.decode())
+            return json.load(file)
+
+
+def of_good(summary):
+    return [finding for finding in summary["findings"] if finding["plugin"] == "good"]
+
+
+@case("a plugin with code that is added to a running session is called")
+def comes():
+    check(of_good(added_while_it_runs(lambda session: None)), "no finding of it")
+
+
+@case("its findings go with it")
+def goes():
+    def remove(session):
+        done = run("probe", "remove", *session, "good")
+        equal(done.returncode, 0, done.stderr.decode())
+    equal(of_good(added_while_it_runs(remove)), [], "findings")
 
 
 def compiles(compiler):

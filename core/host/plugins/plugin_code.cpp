@@ -37,10 +37,12 @@ private:
     egpu_plugin_message message_{sizeof(egpu_plugin_message), kMessageBytes, text_.data()};
 };
 
-/// The loader's text begins with the file's name, which is said anyway.
-std::string without_path(std::string text, const std::string& path) {
-    const auto at = text.find(path + ": ");
-    return at == std::string::npos ? text : text.substr(at + path.size() + 2);
+/// The loader's own reason: Boost puts words and an error number that means nothing around it.
+std::string loaders_reason(std::string text, const std::string& path) {
+    constexpr std::string_view kBefore = "dlerror system message: ";
+    if (const auto at = text.find(kBefore); at != std::string::npos)
+        text = text.substr(at + kBefore.size(), text.rfind(')') - at - kBefore.size());
+    return text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ Result<PluginCode> PluginCode::load(const std::string& path) {
             return error("EGPU-X083", fmt::format("{}: its descriptor names no code", path));
         std::memcpy(&code.ops_, descriptor.ops, std::min<std::size_t>(descriptor.ops->struct_size, sizeof code.ops_));
     } catch (const std::exception& failure) {
-        return error("EGPU-X082", without_path(failure.what(), path));
+        return error("EGPU-X082", loaders_reason(failure.what(), path));
     }
     if (code.ops_.start == nullptr)
         return error("EGPU-X083", "its table of functions has no start", "rebuild it with this egpu's SDK");

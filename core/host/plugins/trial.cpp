@@ -142,8 +142,9 @@ void judge(const Outcome& outcome, const Trial& trial, PluginFile& file) {
                     "do long work on a thread of your own, and nothing in static constructors");
     if (outcome.text.ends_with("done\n"))
         return;
-    const std::string hint = fmt::format("egpu plugin check {} shows what it prints; a debugger: gdb --args egpu {} {}",
-                                         file.path, kTrialCommand, file.path);
+    const std::string hint = trial.show_output ? fmt::format("gdb --args egpu {} {} {} shows where", kTrialCommand,
+                                                             trial.call ? "--call" : "", file.path)
+                                               : fmt::format("egpu plugin check {} shows what it prints", file.path);
     if (WIFSIGNALED(outcome.status))
         return fail(PluginState::crashed,
                     fmt::format("ended by signal {} ({}), {}", WTERMSIG(outcome.status),

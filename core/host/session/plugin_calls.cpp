@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 
 #include "host/view/live_view.hpp"
 #include "segment/access/shared.hpp"
@@ -14,6 +15,15 @@ namespace {
 
 /// How often it looks whether maps were copied: twice as often as they are.
 constexpr std::chrono::milliseconds kPause{25};
+
+/// A session's note is a warning by itself.
+std::string as_note(const Diagnostic& problem) {
+    std::string text = to_text(problem);
+    for (const std::string_view word : {"warning: ", "error: "})
+        if (text.starts_with(word))
+            text.erase(0, word.size());
+    return text;
+}
 
 }  // namespace
 
@@ -25,7 +35,7 @@ void PluginCalls::add(const LoadedProbe& probe) {
     }
     auto caller = std::make_shared<PluginCaller>(probe.name, probe.path, probe.object);
     if (const auto started = caller->start(); !started)
-        return server_.note(to_text(started.error()));
+        return server_.note(as_note(started.error()));
     const std::lock_guard lock(mutex_);
     known_.insert_or_assign(probe.name, probe);
     callers_.push_back(std::move(caller));
@@ -47,7 +57,7 @@ void PluginCalls::remove(const std::string& probe) {
             callers_.erase(at);
             server_.set_findings(probe, {});
             if (const auto stopped = caller->stop(); !stopped)
-                server_.note(to_text(stopped.error()));
+                server_.note(as_note(stopped.error()));
             return;
         }
 }
@@ -84,7 +94,7 @@ void PluginCalls::call_all() {
         return;
     auto view = view_session(segment_.view(), server_.catalogue());
     if (!view)
-        return server_.note(to_text(view.error()));
+        return server_.note(as_note(view.error()));
     const auto shared = std::make_shared<const SessionView>(std::move(*view));
     for (const auto& caller : callers_) {
         if (!caller->is_on())
@@ -93,7 +103,7 @@ void PluginCalls::call_all() {
         if (findings)
             server_.set_findings(caller->id(), std::move(*findings));
         else
-            server_.note(to_text(findings.error()));
+            server_.note(as_note(findings.error()));
     }
 }
 
@@ -109,7 +119,7 @@ void PluginCalls::finish() {
     const std::lock_guard lock(mutex_);
     for (const auto& caller : callers_)
         if (const auto stopped = caller->stop(); !stopped)
-            server_.note(to_text(stopped.error()));
+            server_.note(as_note(stopped.error()));
     callers_.clear();
 }
 
