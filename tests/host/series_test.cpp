@@ -251,6 +251,17 @@ TEST_F(Sampled, OnlyWhatChangedStandsInASample) {
     EXPECT_FALSE(point(changed, find("bandwidth/traffic", "accesses")->id));
 }
 
+TEST_F(Sampled, TheClockOfAMapThatWasNotCopiedStandsStill) {
+    launch(view, 1, 4);
+    set_entry(view, 0, {1, 0, 0}, {4096, 1024});
+    const Sample first = sampler.sample(view);
+    pass(view, 50 * kMs);
+    view.maps[0].age_ns = std::nullopt;
+    const Sample second = sampler.sample(view);
+    EXPECT_EQ(second.clocks[kFirstMapClock], first.clocks[kFirstMapClock]);
+    EXPECT_EQ(second.clocks[kFirstMapClock + 1], view.monotonic_ns);
+}
+
 TEST_F(Sampled, TrafficIsThatOfTheTables) {
     launch(view, 1, 4);
     launch(view, 2, 1);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """egpu run --record and egpu session, on the simulated GPU."""
+import atexit
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from harness import EGPU, WORKLOAD, case, check, equal, finish, observed, segmen
 from live_session import Run, check_counts
 
 FOLDER = tempfile.mkdtemp(prefix="egpu-record-")
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 VECADD = [WORKLOAD, "vecadd", "--elements", "4096"]
 
 
@@ -51,6 +53,23 @@ def whole():
     recorded = json.loads(query(path, "SELECT value FROM meta WHERE key = 'summary'")[0][0])
     equal(recorded["metrics"], summary["metrics"], "the summary in it")
     equal(os.listdir(FOLDER), ["whole.egpu"], "one file, and nothing beside it")
+
+
+@case("commands that look at a session look at a recording, too")
+def looked_at():
+    path = os.path.join(FOLDER, "whole.egpu")
+
+    def ask(*words):
+        return subprocess.run([EGPU, *words, "-s", path], capture_output=True, timeout=60)
+
+    traffic = json.loads(ask("map", "dump", "-j", "bandwidth/traffic").stdout)
+    sums = {row["key"]["access"]: row["value"]["requested_bytes"] for row in traffic}
+    facts = info(path)
+    equal((sums["load"], sums["store"]), (facts["read_bytes"], facts["written_bytes"]), "map dump")
+    equal([k["launches"] for k in json.loads(ask("kernels", "-j").stdout) if k["launches"]], [facts["launches"]], "kernels")
+    equal(json.loads(ask("probe", "list", "-j").stdout)[0]["state"], "attached", "probe list")
+    changed = ask("probe", "remove", "bandwidth")
+    equal((changed.returncode, b"EGPU-X060" in changed.stderr), (3, True), changed.stderr.decode())
 
 
 @case("names with placeholders, a recording replaced, another file left alone")
@@ -181,4 +200,3 @@ def states():
 
 
 finish()
-shutil.rmtree(FOLDER, ignore_errors=True)
