@@ -284,6 +284,28 @@ def summary_of_a_set():
         equal(done.returncode, 125, "strict: a probe ran nowhere")
 
 
+@case("a recording that a set asks for")
+def recording_of_a_set():
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_set(folder, "kept", "output: { record: \"%n.egpu\" }\nprobes: [{ plugin: bandwidth }]\n")
+        done = egpu("run", "-p", path, "--", WORKLOAD, "vecadd", "--elements", "64", folder=folder)
+        equal(done.returncode, 0, done.stderr)
+        check("recorded: kept.egpu" in done.stderr, done.stderr)
+        check(os.path.getsize(os.path.join(folder, "kept.egpu")) > 0, "the recording is there")
+
+
+@case("a plugin of the right version")
+def versions():
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_set(folder, "right", "probes: [{ plugin: bandwidth, version: \">=0.1, <1\" }]\n")
+        equal(egpu("check", path).returncode, 0, "within the range")
+        path = write_set(folder, "wrong", "probes: [{ plugin: bandwidth, version: \">=99\" }]\n")
+        done = egpu("check", path)
+        equal(done.returncode, 1, "outside")
+        check("wrong.yaml:3:40: error: plugin 'bandwidth' is version " in done.stderr and "[EGPU-S025]" in done.stderr,
+              done.stderr)
+
+
 # ---- expectations ------------------------------------------------------------------------------------------------
 def expect(text, *options, workload=("vecadd", "--elements", "1024", "--launches", "2"), probes="bandwidth"):
     with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/names.hpp"
 #include "host/probesets/version_range.hpp"
+#include "host/programs/lookup.hpp"
 
 namespace egpu::host {
 namespace {
@@ -129,9 +130,11 @@ Result<LoadedProbe> load_what(const ProbeEntry& entry, const ebpf::VerifierOptio
 std::vector<Diagnostic> at_entry(const ProbeEntry& entry, const std::vector<Diagnostic>& problems) {
     const Diagnostic& first = problems.front();
     if (first.code == "EGPU-X021") {
-        std::string hint;
-        for (const auto& each : first.hints)
-            hint += (hint.empty() ? "" : " ") + each;
+        const auto names = probe_names();
+        const std::string near = meant(entry.what.value, names);
+        const std::string hint =
+            fmt::format("{}: {}", near.empty() ? "there are" : fmt::format("did you mean '{}'? There are", near),
+                        fmt::join(names, ", "));
         return {
             problem_at(entry.what.place, "EGPU-S020", fmt::format("no plugin is named '{}'", entry.what.value), hint)};
     }
@@ -257,6 +260,24 @@ std::vector<KernelSelection> selections(const ProbeEntry& entry, const ProbeSet&
     return all;
 }
 
+/// EGPU-S025 where the plugin is not of the versions that the entry asks for.
+std::optional<Diagnostic> wrong_version(const ProbeEntry& entry, const LoadedProbe& probe) {
+    if (!entry.version)
+        return std::nullopt;
+    const Place& place = entry.version->place;
+    if (probe.version.empty())
+        return problem_at(place, "EGPU-S025",
+                          fmt::format("'{}' is an installed program, which has no version", entry.what.value),
+                          "leave 'version' out");
+    const auto range = parse_version_range(entry.version->value);
+    if (range && in_range(*range, probe.version))
+        return std::nullopt;
+    return problem_at(
+        place, "EGPU-S025",
+        fmt::format("plugin '{}' is version {}, not {}", entry.what.value, probe.version, entry.version->value),
+        fmt::format("it is {}", probe.path));
+}
+
 }  // namespace
 
 std::string entry_name(const ProbeEntry& entry) {
@@ -273,10 +294,8 @@ Result<LoadedProbe> load_entry(const ProbeEntry& entry, const ProbeSet& set, con
     auto probe = load_what(entry, options);
     if (!probe)
         return at_entry(entry, probe.errors());
-    if (entry.version)
-        return problem_at(entry.version->place, "EGPU-S025",
-                          fmt::format("'{}' is an installed program, which has no version", entry.what.value),
-                          "leave 'version' out");
+    if (auto wrong = wrong_version(entry, *probe))
+        return std::move(*wrong);
     probe->name = entry_name(entry);
     probe->kernels = selections(entry, set);
     EntrySettings settings(entry, *probe);

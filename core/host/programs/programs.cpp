@@ -145,6 +145,7 @@ Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOpti
     LoadedProbe probe;
     probe.name = located->name;
     probe.path = located->path;
+    probe.version = located->plugin ? located->plugin->about->version : std::string();
     probe.has_code = located->plugin && located->plugin->about->has_code;
     probe.object = *object;
     check_programs(probe, options);

@@ -25,6 +25,7 @@ struct CheckedProgram {
 struct LoadedProbe {
     std::string name;  ///< "bandwidth"; of a plugin: its id, of another file: its name without folder and extensions
     std::string path;
+    std::string version;    ///< of a plugin; "" of anything else
     bool has_code = false;  ///< `path` is a plugin with code of its own, to be called during the session
     std::shared_ptr<const ebpf::Object> object;
     std::vector<CheckedProgram> programs;
