@@ -35,6 +35,7 @@ void add_missing(CLI::App& command, const std::string& name, bool takes_value, c
 
 void add_run_settings(CLI::App& command, RunSettingOptions& options) {
     const auto named = [](const std::string& name) { return name.empty() ? "the name of a file is empty" : ""; };
+    const auto said = [](const std::string& value) { return value.empty() ? "the value is empty" : ""; };
     command
         .add_flag(
             "--strict", options.strict,
@@ -52,25 +53,31 @@ void add_run_settings(CLI::App& command, RunSettingOptions& options) {
         ->envname("EGPU_RECORD");
     command
         .add_option("--wait", options.wait, "The longest that a module load waits for its instrumented copies [2 s]")
+        ->check(said)
         ->envname("EGPU_WAIT");
     command.add_option("--gpu-memory", options.gpu_memory, "What egpu may allocate on the device [64 MiB]")
+        ->check(said)
         ->envname("EGPU_GPU_MEMORY");
     command
         .add_option("--sample", options.sample,
                     "Which launches run the probes: launches=1/N (of each kernel the first and every N-th after "
                     "it) or launches=all [launches=all]")
+        ->check(said)
         ->envname("EGPU_SAMPLE");
     command
         .add_option("--launch-skip", options.launch_skip, "So many launches of each kernel run the original first [0]")
+        ->check(said)
         ->envname("EGPU_LAUNCH_SKIP");
     command
         .add_option("--launch-count", options.launch_count, "So many launches of each kernel run the probes then [all]")
+        ->check(said)
         ->envname("EGPU_LAUNCH_COUNT");
     command.add_flag("--no-expect", options.no_expect, "Check nothing of what a probe set expects")
         ->envname("EGPU_NO_EXPECT");
     command
         .add_option("--reserve", options.reserve,
                     "Shared memory kept for the maps of probes that are added while the program runs [5 MiB]")
+        ->check(said)
         ->envname("EGPU_RESERVE");
     add_missing(command, "--devices", true, "every device that the application uses is observed");
     add_missing(command, "--processes", true, "the first process that uses CUDA is observed");

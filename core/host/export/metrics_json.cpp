@@ -102,12 +102,16 @@ void add_derived(const SessionView& view, ordered_json& metrics) {
     const std::string traffic = feeding_probe(view, "access", "requested_bytes");
     const std::string sectors = feeding_probe(view, "", "sectors");
     for (const auto& [kernel, figures] : kernel_metrics(view)) {
+        const std::uint64_t launches =
+            kernel >= 1 && kernel <= view.counts.size() ? view.counts[kernel - 1].launches : 0;
         if (figures.bytes_per_second && !traffic.empty())
             metrics.push_back({{"name", traffic + ".kernel_throughput"},
                                {"unit", "bytes_per_s"},
                                {"kernel", kernel},
                                {"space", "global"},
                                {"bound", "at_least"},
+                               {"launches", launches},
+                               {"launches_covered", figures.traffic_launches},
                                {"value", *figures.bytes_per_second}});
         if (sectors.empty())
             continue;
@@ -115,11 +119,15 @@ void add_derived(const SessionView& view, ordered_json& metrics) {
             metrics.push_back({{"name", sectors + ".sectors_per_load"},
                                {"unit", "number"},
                                {"kernel", kernel},
+                               {"launches", launches},
+                               {"launches_covered", figures.sector_launches},
                                {"value", *figures.sectors_per_load}});
         if (figures.sector_use)
             metrics.push_back({{"name", sectors + ".sector_use"},
                                {"unit", "ratio"},
                                {"kernel", kernel},
+                               {"launches", launches},
+                               {"launches_covered", figures.sector_launches},
                                {"value", *figures.sector_use}});
     }
 }
