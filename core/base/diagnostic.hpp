@@ -30,8 +30,8 @@ struct QuotedLine {
 
 struct Diagnostic {
     Severity severity = Severity::error;
-    std::string code;     ///< stable name, "EGPU-V007"; letters: A attach, B object, M map, P PTX, S probe set, V
-                          ///< verifier, X environment
+    std::string code;     ///< stable name, "EGPU-V007"; letters: A attach, B object, M map, P PTX, R recording, S probe
+                          ///< set, V verifier, X environment
     Location where;       ///< empty file: no place in a file
     std::string message;  ///< one sentence without a full stop
     std::vector<QuotedLine> quoted;

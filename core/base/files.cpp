@@ -5,11 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
+
+#include "base/names.hpp"
 
 namespace egpu {
 namespace {
@@ -128,6 +131,25 @@ std::string installed_path(std::string_view relative) {
     std::error_code ignored;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
     return (program.parent_path().parent_path() / relative).lexically_normal().string();
+}
+
+Diagnostic no_such_file(const std::string& path) {
+    namespace fs = std::filesystem;
+    constexpr std::size_t kMostLookedAt = 10'000;
+    Diagnostic missing = error("EGPU-X020", fmt::format("{}: no such file", path));
+    const std::string name = fs::path(path).filename().string();
+    const fs::path folder = fs::path(path).parent_path();
+    const std::string ending = name.substr(std::min(name.find('.'), name.size()));
+    std::vector<std::string> candidates;
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder.empty() ? fs::path(".") : folder, failed), end;
+         !failed && entry != end && candidates.size() < kMostLookedAt; entry.increment(failed))
+        if (entry->path().filename().string().ends_with(ending))
+            candidates.push_back(entry->path().filename().string());
+    std::sort(candidates.begin(), candidates.end());  // of several that are as near, always the same
+    if (const std::string near = nearest(name, candidates); !near.empty())
+        missing.hints.push_back(fmt::format("did you mean '{}'?", (folder / near).string()));
+    return missing;
 }
 
 }  // namespace egpu

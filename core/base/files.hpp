@@ -20,6 +20,10 @@ Result<std::string> read_text(const std::string& path, std::size_t limit = std::
 /// regular file (a device, a pipe) is written in place, an existing file keeps its mode.
 Status write_file(const std::string& path, std::string_view content);
 
+/// EGPU-X020 for a file that is not there: "helo.bpf.c: no such file", with "did you mean" where its folder has one of
+/// the same ending whose name is near.
+Diagnostic no_such_file(const std::string& path);
+
 /// The folder that egpu was installed to, found from the running program or library; survives moving the prefix.
 /// `relative`, such as "lib/egpu", is looked up below it.
 std::string installed_path(std::string_view relative);

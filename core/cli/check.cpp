@@ -8,6 +8,8 @@
 #include "cli/plugin.hpp"
 #include "cli/terminal.hpp"
 #include "ebpf/verifier/report.hpp"
+#include "host/probesets/asked.hpp"
+#include "host/probesets/search.hpp"
 #include "host/programs/programs.hpp"
 
 namespace egpu::cli {
@@ -42,11 +44,33 @@ void check_program(const host::LoadedProbe& probe, const host::CheckedProgram& c
     fmt::print("{}", ebpf::check_report(*probe.object, program, *checked.verification));
 }
 
+/// A probe set: all that it names, and the programs of all its probes.
+void check_set(const std::string& file, const CheckOptions& options, const ebpf::VerifierOptions& verifier,
+               Tally& tally) {
+    const auto read = host::read_probe_set(file, host::system_set_files());
+    const auto asked = host::ask_for(read, verifier);
+    if (!asked) {
+        print_errors(asked.errors());
+        ++tally.refused;
+        return;
+    }
+    for (const auto& probe : asked->probes)
+        for (const auto& checked : probe.programs)
+            check_program(probe, checked, options, tally);
+    fmt::print("{}  probe set, {} probe{}, {} expectation{}\n", read.set.name, asked->probes.size(),
+               asked->probes.size() == 1 ? "" : "s", asked->expectations.size(),
+               asked->expectations.size() == 1 ? "" : "s");
+}
+
 int check_files(const CheckOptions& options) {
     Tally tally;
     for (const auto& file : options.files) {
         ebpf::VerifierOptions verifier;
         verifier.keep_walk = options.verbose;
+        if (file.ends_with(".yaml")) {
+            check_set(file, options, verifier, tally);
+            continue;
+        }
         const auto probe = host::load_probe(file, verifier);
         if (!probe) {
             print_errors(probe.errors());
@@ -65,8 +89,11 @@ int check_files(const CheckOptions& options) {
 
 void add_check(CLI::App& app, int* exit_code) {
     auto options = std::make_shared<CheckOptions>();
-    auto* command = app.add_subcommand("check", "Would these programs run, and what would they cost?");
-    command->add_option("FILE", options->files, "A .bpf.c, .bpf.o or .so file, or a plugin's name")->required();
+    auto* command = app.add_subcommand("check", "Would these programs and probe sets run, and what would they cost?");
+    command
+        ->add_option("FILE", options->files,
+                     "A .bpf.c, .bpf.o, .so or .yaml file, or the name of a plugin, a program or a probe set")
+        ->required();
     command->add_flag("-v,--verbose", options->verbose, "Print the verifier's whole walk");
     add_plugin_path_option(*command);
     command->add_flag("-q,--quiet", options->quiet, "Print only what is refused, and why");

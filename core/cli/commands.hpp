@@ -19,6 +19,7 @@ void add_probe_changes(CLI::App& probe_command, int* exit_code);
 void add_session(CLI::App& app, int* exit_code);
 void add_top(CLI::App& app, int* exit_code);
 void add_map(CLI::App& app, int* exit_code);
+void add_probeset(CLI::App& app, int* exit_code);
 void add_check(CLI::App& app, int* exit_code);
 /// `egpu plugin` with its commands.
 void add_plugin(CLI::App& app, int* exit_code);

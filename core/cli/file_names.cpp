@@ -48,7 +48,7 @@ Result<std::string> expand_file_name(const std::string& pattern, const FileNameP
             const std::string name = pattern.substr(i + 2, close - i - 2);
             const char* value = std::getenv(name.c_str());
             if (value == nullptr)
-                return error("EGPU-X051", fmt::format("'{}': the environment has no {}", pattern, name),
+                return error("EGPU-X059", fmt::format("'{}': the environment has no {}", pattern, name),
                              "set it, or leave the placeholder out");
             out += safe(value);
             i = close;

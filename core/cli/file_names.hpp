@@ -14,7 +14,8 @@ struct FileNameParts {
     std::string set;       ///< %n: the probes' names
 };
 
-/// %p pid, %h host, %n probes, %q{VAR} environment, %% a percent sign. EGPU-X051 for any other.
+/// %p pid, %h host, %n probes, %q{VAR} environment, %% a percent sign. EGPU-X051 for any other,
+/// EGPU-X059 where the environment has no such variable.
 Result<std::string> expand_file_name(const std::string& pattern, const FileNameParts& parts);
 
 }  // namespace egpu::cli

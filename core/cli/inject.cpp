@@ -64,7 +64,7 @@ int inject_file(const InjectOptions& options) {
         return kEnvironment;
     }
     // Shards as a session has them.
-    host::Pipeline pipeline(std::move(*probes), options.probes.kernels, host::kAssumedSmCount);
+    host::Pipeline pipeline(std::move(probes->probes), options.probes.kernels, host::kAssumedSmCount);
     // Copies as the simulated GPU takes them: PTX text.
     const host::Device device{
         .compute_capability = 999, .sm_count = host::kAssumedSmCount, .simulated = true, .name = {}};

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/file_images.hpp"
 #include "cli/probe_options.hpp"
 #include "cli/run.hpp"
 #include "cli/sessions.hpp"
@@ -17,7 +17,6 @@
 #include "host/export/overhead_json.hpp"
 #include "host/findings/overhead.hpp"
 #include "host/pipeline/pipeline.hpp"
-#include "ptx/fatbin/image.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -188,28 +187,6 @@ void print_kernels(const host::Catalogue& catalogue, const std::vector<host::Ker
                    columns.spills ? ", bytes of spills" : "");
 }
 
-Result<std::uint32_t> parse_architecture(const std::string& text) {
-    const std::string_view digits = text.starts_with("sm_") ? std::string_view(text).substr(3) : std::string_view(text);
-    std::uint32_t value = 0;
-    for (const char c : digits) {
-        if (c < '0' || c > '9' || value > 999)
-            return error("EGPU-X052", fmt::format("--arch '{}' is no architecture", text), "write it as sm_90");
-        value = value * 10 + static_cast<std::uint32_t>(c - '0');
-    }
-    if (value < 50)
-        return error("EGPU-X052", fmt::format("--arch '{}' is no architecture", text), "write it as sm_90");
-    return value;
-}
-
-Diagnostic without_kernels(const std::string& file, bool no_code, std::uint32_t architecture) {
-    Diagnostic note = no_code ? error("EGPU-X056", fmt::format("{} holds no device code", file),
-                                      "code that is loaded while a program runs is seen by egpu kernels -- PROGRAM")
-                              : error("EGPU-X056", fmt::format("{} holds no kernel for sm_{}", file, architecture),
-                                      "--arch names another architecture");
-    note.severity = Severity::warning;
-    return note;
-}
-
 int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> probes) {
     const auto architecture = parse_architecture(options.architecture);
     if (!architecture) {
@@ -218,26 +195,13 @@ int list_files(const KernelsOptions& options, std::vector<host::LoadedProbe> pro
     }
     host::Pipeline pipeline(std::move(probes), options.probes.kernels, 1);
     const host::Device device{.compute_capability = *architecture, .sm_count = 1, .simulated = false, .name = {}};
-    bool failed = false;
-    for (const auto& file : options.words) {
-        const auto images = ptx::read_images_of_file(file);
-        if (!images) {
-            print_errors(images.errors());
-            failed = true;
-            continue;
-        }
-        const std::size_t before = pipeline.catalogue().kernels.size();
-        for (const auto& image : *images)
-            pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
-        if (pipeline.catalogue().kernels.size() == before)
-            print_errors({without_kernels(file, images->empty(), *architecture)});
-    }
+    const bool read = add_file_images(pipeline, options.words, device);
     pipeline.finish_insights(kInsights);
     if (options.json || !pipeline.catalogue().kernels.empty())
         print_kernels(pipeline.catalogue(), {}, {}, options.json);
     for (const auto& text : pipeline.catalogue().diagnostics)
         fmt::print(stderr, "{}", text);
-    return failed ? kEnvironment : kYes;
+    return read ? kYes : kEnvironment;
 }
 
 int list_program(const KernelsOptions& options) {
@@ -246,6 +210,7 @@ int list_program(const KernelsOptions& options) {
     run.command = options.command;
     run.simulated = options.simulated;
     run.report = false;
+    run.settings.no_expect = true;
     run.insights_wait_ms = static_cast<std::uint32_t>(kInsights.count());
     const auto outcome = run_program(run);
     if (!outcome.view)
@@ -265,12 +230,14 @@ int list_session(const KernelsOptions& options) {
 }
 
 int list_kernels(const KernelsOptions& options) {
+    if (!kernel_patterns_are_fine(options.probes))
+        return kUsage;
     if (!options.command.empty())
         return list_program(options);
     if (options.words.empty())
         return list_session(options);
-    auto probes = load_probes(options.probes);
-    return probes ? list_files(options, std::move(*probes)) : static_cast<int>(kEnvironment);
+    auto asked = load_probes(options.probes);
+    return asked ? list_files(options, std::move(asked->probes)) : static_cast<int>(kEnvironment);
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ std::atomic<int> first_row{0};
 std::atomic<bool> resumed{false};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-/// Rows that the table takes: a third of the screen at most.
+/// Rows that the table takes: a quarter of the screen, or four.
 std::size_t table_rows(const ScreenSize& size) {
-    return std::clamp<std::size_t>(size.rows / 3, 4, 10);
+    return std::clamp<std::size_t>(size.rows / 4, 4, 8);
 }
 
 bool is_large_enough(const ScreenSize& size) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "host/pipeline/pipeline.hpp"
-#include "host/programs/programs.hpp"
+#include "host/probesets/asked.hpp"
 
 namespace egpu::cli {
 
@@ -20,7 +20,10 @@ struct ProbeOptions {
 
 void add_probe_options(CLI::App& command, ProbeOptions& options);
 
+/// False where a pattern of -k or --exclude-kernel can't be read, which is said (EGPU-X057): a usage error.
+bool kernel_patterns_are_fine(const ProbeOptions& options);
+
 /// All of -p, loaded; errors are printed behind "egpu: " and give nullopt.
-std::optional<std::vector<host::LoadedProbe>> load_probes(const ProbeOptions& options);
+std::optional<host::Asked> load_probes(const ProbeOptions& options, const host::DecidedElsewhere& decided = {});
 
 }  // namespace egpu::cli

@@ -2,58 +2,45 @@
 #include "cli/quantities.hpp"
 
 #include <charconv>
-#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/quantities.hpp"
+
 namespace egpu::cli {
 namespace {
 
-struct Unit {
-    std::string_view name;
-    double factor;
-};
-
-constexpr Unit kDurations[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
-constexpr Unit kMemory[] = {{"B", 1},       {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0},
-                            {"kB", 1000.0}, {"MB", 1e6},     {"GB", 1e9}};
-
-Result<std::uint64_t> parse(const std::string& text, const std::string& option, std::span<const Unit> units,
-                            std::string_view example) {
-    const auto refuse = [&](std::string_view why) {
-        return error("EGPU-X050", fmt::format("{} '{}': {}", option, text, why),
-                     fmt::format("write it as {}", example));
-    };
-    double number = 0;
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, number);
-    if (parsed.ec != std::errc() || !(number >= 0))
-        return refuse("not a number");
-    std::string_view unit(parsed.ptr, static_cast<std::size_t>(end - parsed.ptr));
-    while (!unit.empty() && unit.front() == ' ')
-        unit.remove_prefix(1);
-    if (unit.empty())
-        return refuse("needs a unit");
-    for (const auto& known : units) {
-        if (unit != known.name)
-            continue;
-        const double value = number * known.factor;
-        if (value > 1e18)
-            return refuse("too large");
-        return static_cast<std::uint64_t>(value);
-    }
-    return refuse(fmt::format("unknown unit '{}'", unit));
+Diagnostic refused(const std::string& text, const std::string& option, const Diagnostic& why) {
+    return error("EGPU-X050", fmt::format("{} '{}': {}", option, text, why.message), why.hints.front());
 }
 
 }  // namespace
 
 Result<std::uint64_t> parse_duration_ns(const std::string& text, const std::string& option) {
-    return parse(text, option, kDurations, "'2 s' or '50 ms'");
+    const auto value = parse_quantity(text, Dimension::duration);
+    if (!value)
+        return refused(text, option, value.error());
+    // The segment keeps milliseconds in 32 bits.
+    if (*value > 3600e9L)
+        return refused(text, option, error("", "too large", "60 min at most"));
+    return static_cast<std::uint64_t>(*value);
 }
 
 Result<std::uint64_t> parse_memory(const std::string& text, const std::string& option) {
-    return parse(text, option, kMemory, "'64 MiB'");
+    const auto value = parse_quantity(text, Dimension::bytes);
+    if (!value)
+        return refused(text, option, value.error());
+    return static_cast<std::uint64_t>(*value);
+}
+
+Result<std::uint32_t> parse_launches(const std::string& text, const std::string& option, std::uint32_t least) {
+    const auto value = parse_whole(text);
+    if (!value || *value > UINT32_MAX || *value < least)
+        return error("EGPU-X058",
+                     fmt::format("{} '{}' is not a whole number from {} to 4 294 967 295", option, text, least),
+                     "write it as 500");
+    return static_cast<std::uint32_t>(*value);
 }
 
 Result<std::uint32_t> parse_sample(const std::string& text, const std::string& option) {

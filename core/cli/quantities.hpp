@@ -14,6 +14,9 @@ Result<std::uint64_t> parse_duration_ns(const std::string& text, const std::stri
 /// "64 MiB", "1GiB", "512 kB" -> bytes.
 Result<std::uint64_t> parse_memory(const std::string& text, const std::string& option);
 
+/// "20" -> 20. EGPU-X058 where it is no number of launches.
+Result<std::uint32_t> parse_launches(const std::string& text, const std::string& option, std::uint32_t least);
+
 /// "launches=1/8" -> 8, "launches=all" -> 1. EGPU-X054, with the place of what is wrong.
 Result<std::uint32_t> parse_sample(const std::string& text, const std::string& option);
 

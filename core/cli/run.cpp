@@ -15,6 +15,7 @@
 
 #include "base/files.hpp"
 #include "cli/commands.hpp"
+#include "cli/expectations_report.hpp"
 #include "cli/file_names.hpp"
 #include "cli/quantities.hpp"
 #include "cli/run_report.hpp"
@@ -27,6 +28,8 @@ namespace {
 
 /// A summary is for comparing: it waits for figures that nobody else does. They are kept for the next time.
 constexpr std::uint32_t kSummaryInsightsMs = 10'000;
+/// TARGETS E6.0: the application returned 0, and what a set expects did not come about.
+constexpr int kExpectationFailed = 3;
 
 RunOutcome failed(int exit_code) {
     RunOutcome outcome;
@@ -67,17 +70,24 @@ bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
     return usable;
 }
 
-Result<std::string> summary_name(const RunOptions& options, int pid) {
-    return expand_file_name(options.summary,
-                            {.pid = pid, .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+/// What a run is made with, once everything that it names is loaded.
+struct RunPlan {
+    const RunOptions& options;
+    Settled settled;
+    std::vector<std::string> names;               ///< of sets and probes asked for
+    std::vector<host::Expectation> expectations;  ///< of all sets
+};
+
+Result<std::string> summary_name(const RunPlan& plan, int pid) {
+    return expand_file_name(plan.settled.summary, {.pid = pid, .set = fmt::format("{}", fmt::join(plan.names, "+"))});
 }
 
 /// What would keep the summary from being written when a long run has ended.
-Status summary_can_be_written(const RunOptions& options) {
-    const auto name = summary_name(options, 0);
+Status summary_can_be_written(const RunPlan& plan) {
+    const auto name = summary_name(plan, 0);
     if (!name)
         return name.errors();
-    if (options.summary.empty())
+    if (plan.settled.summary.empty())
         return ok();
     std::error_code failed;
     const std::filesystem::path path(*name);
@@ -85,7 +95,7 @@ Status summary_can_be_written(const RunOptions& options) {
         return error("EGPU-A032", fmt::format("--summary {} is a folder", *name), "name a file in it");
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     // A folder named after the process is not there before the process.
-    const auto other = summary_name(options, 1);
+    const auto other = summary_name(plan, 1);
     if (!other || std::filesystem::path(*other).parent_path() != path.parent_path())
         return ok();
     if (!std::filesystem::is_directory(folder, failed))
@@ -96,10 +106,10 @@ Status summary_can_be_written(const RunOptions& options) {
     return ok();
 }
 
-bool write_summary(const RunOptions& options, const RunOutcome& outcome) {
-    if (options.summary.empty())
+bool write_summary(const RunPlan& plan, const RunOutcome& outcome) {
+    if (plan.settled.summary.empty())
         return true;
-    const auto name = summary_name(options, outcome.facts.application_pid);
+    const auto name = summary_name(plan, outcome.facts.application_pid);
     if (!name) {
         say(name.error());
         return false;
@@ -121,8 +131,12 @@ bool misses_launches(const host::SessionView& view) {
     return misses;
 }
 
-/// Prints the end of a run and gives egpu's own verdict: false where --strict or --summary failed.
-bool report_end(const RunOptions& options, RunOutcome& outcome) {
+/// egpu's own verdict on a run.
+enum class Verdict { good, expectation_failed, cannot };
+
+/// Prints the end of a run: cannot where --strict or --summary failed.
+Verdict report_end(const RunPlan& plan, RunOutcome& outcome) {
+    const RunOptions& options = plan.options;
     const auto& view = *outcome.view;
     auto warnings = nowhere_warnings(view, options.probes.kernels);
     const bool nowhere = !warnings.empty();
@@ -133,6 +147,8 @@ bool report_end(const RunOptions& options, RunOutcome& outcome) {
         warnings.insert(warnings.end(), more->begin(), more->end());
     for (const auto& warning : warnings)
         outcome.facts.diagnostics.push_back(to_text(warning));
+    if (!options.settings.no_expect)
+        outcome.facts.expectations = host::evaluate(plan.expectations, view, outcome.facts.elapsed_s);
     if (!options.quiet && options.report) {
         for (const auto& text : view.catalogue.diagnostics)
             say(text);
@@ -143,15 +159,16 @@ bool report_end(const RunOptions& options, RunOutcome& outcome) {
         for (const auto& warning : warnings)
             say(warning);
     }
-    bool good = write_summary(options, outcome);
-    if (options.strict && !options.probes.what.empty() && (nowhere || partial || warnings.size() != 0)) {
+    const bool met = say_expectations(outcome.facts.expectations, options.quiet || !options.report);
+    bool good = write_summary(plan, outcome);
+    if (plan.settled.strict && !options.probes.what.empty() && (nowhere || partial || warnings.size() != 0)) {
         say(error("EGPU-A030", nowhere             ? "--strict: a probe ran nowhere"
                                : partial           ? "--strict: not every launch was instrumented"
                                : !mistyped.empty() ? "--strict: a kernel that -k names was not launched"
                                                    : "--strict: the totals are not whole"));
         good = false;
     }
-    return good;
+    return !good ? Verdict::cannot : met ? Verdict::good : Verdict::expectation_failed;
 }
 
 /// Ctrl-C reaches the application by itself; the second one ends egpu. What was sent to egpu alone is passed on.
@@ -184,51 +201,59 @@ std::function<bool(int, bool)> signal_handler(host::Session& session, const RunO
 }  // namespace
 
 RunOutcome run_program(const RunOptions& options) {
-    const auto wait_ns = parse_duration_ns(options.wait, "--wait");
-    const auto memory = parse_memory(options.gpu_memory, "--gpu-memory");
-    const auto reserve = parse_memory(options.reserve, "--reserve");
-    for (const auto* quantity : {&wait_ns, &memory, &reserve})
-        if (!*quantity) {
-            say(quantity->error());
-            return failed(host::kCannot);
-        }
-    const auto sample = parse_sample(options.sample, "--sample");
-    if (!sample) {
-        say(sample.error());
+    const auto given = parse_settings(options.settings);
+    if (!given) {
+        for (const auto& problem : given.errors())
+            say(problem);
         return failed(kUsage);
     }
-    if (options.overhead && *sample > 1) {
+    if (!kernel_patterns_are_fine(options.probes))
+        return failed(kUsage);
+    auto asked = load_probes(options.probes, given->decided(options.settings));
+    if (!asked || !all_usable(asked->probes, options.quiet))
+        return failed(host::kCannot);
+    // Who only lists kernels asked for no files of the set's.
+    RunPlan plan{options, settle(options.settings, *given, options.report ? asked->settings : host::RunSettings{}),
+                 std::move(asked->names), std::move(asked->expectations)};
+    const Settled& settled = plan.settled;
+    if (options.overhead && (settled.sample_launches > 1 || settled.launches != host::LaunchWindow{})) {
         say(error("EGPU-X055",
-                  "--overhead and --sample can't be had at once: both decide which launches run the probes",
+                  fmt::format("--overhead and {} can't be had at once: both decide which launches run the probes",
+                              settled.sample_launches > 1 ? "--sample" : "--launch-skip or --launch-count"),
                   "measure the overhead in a run of its own"));
         return failed(kUsage);
     }
-    if (const auto writable = summary_can_be_written(options); !writable) {
+    if (const auto writable = summary_can_be_written(plan); !writable) {
         say(writable.error());
-        return failed(host::kCannot);
+        return failed(writable.error().code == "EGPU-X051" ? static_cast<int>(kUsage) : host::kCannot);
     }
-    if (const auto possible = RunWatchers::check(options); !possible) {
+    const Watching watching{.live = options.live,
+                            .strict = settled.strict,
+                            .record = settled.record,
+                            .record_interval = options.record_interval,
+                            .set = fmt::format("{}", fmt::join(plan.names, "+"))};
+    if (const auto possible = RunWatchers::check(watching); !possible) {
         say(possible.error());
         return failed(host::kCannot);
     }
-    auto probes = load_probes(options.probes);
-    if (!probes || !all_usable(*probes, options.quiet))
-        return failed(host::kCannot);
     host::SessionOptions session_options;
     session_options.command = options.command;
-    session_options.probes = std::move(*probes);
+    session_options.probes = std::move(asked->probes);
+    session_options.probe_sets = plan.names;
     session_options.kernels = options.probes.kernels;
     session_options.simulated = choose_device(options);
-    session_options.wait_ms = static_cast<std::uint32_t>(*wait_ns / 1'000'000);
-    session_options.gpu_memory_bytes = *memory;
-    session_options.sample_launches = *sample;
+    session_options.wait_ms = settled.wait_ms;
+    session_options.gpu_memory_bytes = settled.gpu_memory_bytes;
+    session_options.sample_launches = settled.sample_launches;
+    session_options.launch_skip = settled.launches.skip;
+    session_options.launch_count = settled.launches.count.value_or(0);
     session_options.measure_overhead = options.overhead;
-    session_options.reserve_bytes = *reserve;
+    session_options.reserve_bytes = settled.reserve_bytes;
     session_options.insights_wait_ms =
-        std::max(options.insights_wait_ms, options.summary.empty() ? 0 : kSummaryInsightsMs);
+        std::max(options.insights_wait_ms, settled.summary.empty() ? 0 : kSummaryInsightsMs);
     if (options.before_start)
         options.before_start();
-    RunWatchers watchers(options);
+    RunWatchers watchers(watching);
     int failure_code = host::kCannot;
     auto session = host::Session::start(std::move(session_options), &failure_code);
     if (!session) {
@@ -255,12 +280,14 @@ RunOutcome run_program(const RunOptions& options) {
         return outcome;
     }
     outcome.view = std::move(*view);
-    const bool good = report_end(options, outcome);
-    const bool recorded = watchers.finish(*outcome.view, outcome.facts) || !options.strict;
+    const Verdict verdict = report_end(plan, outcome);
+    const bool recorded = watchers.finish(*outcome.view, outcome.facts) || !settled.strict;
     if (!options.quiet && !watchers.recorded().empty())
         say(fmt::format("recorded: {}   (egpu ui {})", watchers.recorded(), watchers.recorded()));
-    if ((!good || !recorded) && outcome.exit_code == 0)
+    if (outcome.exit_code == 0 && (verdict == Verdict::cannot || !recorded))
         outcome.exit_code = host::kCannot;
+    else if (outcome.exit_code == 0 && verdict != Verdict::good)
+        outcome.exit_code = kExpectationFailed;
     return outcome;
 }
 
@@ -272,38 +299,15 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
     command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");
     command->add_flag("-v,--verbose", options->verbose, "Say how copies were compiled, too");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
-    command->add_flag(
-        "--strict", options->strict,
-        "Exit with 125 where a probe ran nowhere or missed a launch that it was to see (if the program returned 0)");
-    command
-        ->add_option("--summary", options->summary,
-                     "Write a JSON summary; %p pid, %h host, %n probes, %q{VAR} environment")
-        ->check([](const std::string& name) { return name.empty() ? "the name of a file is empty" : ""; });
-    command
-        ->add_option("--record", options->record,
-                     "Write the session into a file that egpu ui and egpu session info open; placeholders as --summary")
-        ->check([](const std::string& name) { return name.empty() ? "the name of a file is empty" : ""; });
+    add_run_settings(*command, options->settings);
     command->add_option("--record-interval", options->record_interval, "Time between two samples of a recording")
         ->capture_default_str();
     command->add_flag("--live", options->live,
                       "Keep a table of the kernels below the program's lines; only on a terminal, and not for programs "
                       "that use the whole screen");
-    command->add_option("--wait", options->wait, "The longest that a module load waits for its instrumented copies")
-        ->capture_default_str();
-    command->add_option("--gpu-memory", options->gpu_memory, "What egpu may allocate on the device")
-        ->capture_default_str();
-    command
-        ->add_option("--sample", options->sample,
-                     "Which launches run the probes: launches=1/N (of each kernel the first and every N-th after "
-                     "it) or launches=all")
-        ->capture_default_str();
     command->add_flag("--overhead", options->overhead,
                       "Measure what the probes cost each kernel: of launches of one shape every second one runs the "
                       "original, and both are timed; figures are then of the others");
-    command
-        ->add_option("--reserve", options->reserve,
-                     "Shared memory kept for the maps of probes that are added while the program runs")
-        ->capture_default_str();
     command->footer(
         "The program's own stdout and exit code are passed through; egpu writes to stderr, behind \"egpu: \".");
     command->callback([options, &program, exit_code] {

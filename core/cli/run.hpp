@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/probe_options.hpp"
+#include "cli/run_settings.hpp"
 #include "host/export/summary.hpp"
 #include "host/view/session_view.hpp"
 
@@ -17,16 +18,11 @@ namespace egpu::cli {
 struct RunOptions {
     ProbeOptions probes;
     std::vector<std::string> command;
-    bool quiet = false, verbose = false, simulated = false, strict = false;
+    RunSettingOptions settings;
+    bool quiet = false, verbose = false, simulated = false;
     bool overhead = false;                  ///< --overhead
     bool live = false;                      ///< --live
-    std::string record;                     ///< --record FILE, with %p %h %n %q{VAR}
     std::string record_interval = "50 ms";  ///< --record-interval
-    std::string summary;                    ///< --summary FILE, with %p %h %n %q{VAR}
-    std::string wait = "2 s";               ///< --wait
-    std::string gpu_memory = "64 MiB";      ///< --gpu-memory
-    std::string sample = "launches=all";    ///< --sample
-    std::string reserve = "5 MiB";          ///< --reserve
     std::uint32_t insights_wait_ms = 0;     ///< after the end, for figures of kernels without programs
     bool report = true;                     ///< print the summary at the end
     std::function<void()> before_start;     ///< after the line about the device

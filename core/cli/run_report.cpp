@@ -27,7 +27,7 @@ constexpr std::size_t kMostKernelRows = 10;
 constexpr std::size_t kMostFindings = 3;
 constexpr std::size_t kLineWidth = 90;
 
-std::string plural(std::uint64_t count, const char* word) {
+std::string counted(std::uint64_t count, const char* word) {
     return fmt::format("{} {}{}", format_count(count), word,
                        count == 1 ? "" : (word[strlen(word) - 1] == 'h' ? "es" : "s"));
 }
@@ -61,8 +61,8 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     const auto& begin = fmt::format("{} {} after {:.1f} s; ", program_name(view), how_it_ended(facts), facts.elapsed_s);
     if (view.agent_pid == 0)
         return begin + "it used no CUDA";
-    std::string line = begin + fmt::format("{}, {}", plural(launched_kernels(view), "kernel"),
-                                           plural(view.launches() + view.unknown_launches, "launch"));
+    std::string line = begin + fmt::format("{}, {}", counted(launched_kernels(view), "kernel"),
+                                           counted(view.launches() + view.unknown_launches, "launch"));
     if (view.catalogue.maps.empty())
         return line;
     if (view.launches() != 0 && view.instrumented_launches() == view.launches() && view.unknown_launches == 0)
@@ -72,13 +72,16 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     if (view.catalogue.sample_launches > 1)
         line +=
             fmt::format(" (--sample: one launch in {} of each kernel)", format_count(view.catalogue.sample_launches));
+    else if (view.left_out_launches() != 0 && !view.catalogue.measure_overhead)
+        line += fmt::format(" ({} lie outside the chosen launches of their kernel)",
+                            format_count(view.left_out_launches()));
     else if (view.left_out_launches() != 0)
         line +=
             fmt::format(" (--overhead: {} ran the original, to be compared)", format_count(view.left_out_launches()));
     std::uint64_t refused = 0;
     for (const auto& data : view.maps)
         refused += data.refused_keys;
-    return line + (refused == 0 ? ", nothing dropped" : fmt::format(", {} dropped", plural(refused, "key")));
+    return line + (refused == 0 ? ", nothing dropped" : fmt::format(", {} dropped", counted(refused, "key")));
 }
 
 /// Launches by state and reason where not all were instrumented (E6.3).
@@ -137,7 +140,7 @@ std::string times_note(const std::map<std::uint32_t, host::KernelMetrics>& metri
     for (const auto& [kernel, each] : metrics)
         timed += each.timed_launches;
     return fmt::format("  each: mean of {} timed, with what it takes to start them: kernels take less",
-                       plural(timed, "launch"));
+                       counted(timed, "launch"));
 }
 
 /// One row a launched, instrumented kernel, most launches first.

@@ -15,24 +15,23 @@ namespace {
 
 constexpr std::uint64_t kShortestIntervalNs = 10'000'000, kLongestIntervalNs = 3'600'000'000'000;
 
-Result<std::string> record_name(const RunOptions& options, int pid) {
-    return expand_file_name(options.record,
-                            {.pid = pid, .set = fmt::format("{}", fmt::join(options.probes.what, "+"))});
+Result<std::string> record_name(const Watching& watching, int pid) {
+    return expand_file_name(watching.record, {.pid = pid, .set = watching.set});
 }
 
 /// A name that holds the program's pid is not known before.
-bool name_is_known(const RunOptions& options) {
-    const auto one = record_name(options, 0), other = record_name(options, 1);
+bool name_is_known(const Watching& watching) {
+    const auto one = record_name(watching, 0), other = record_name(watching, 1);
     return one && other && *one == *other;
 }
 
-Result<std::chrono::milliseconds> record_interval(const RunOptions& options) {
-    const auto interval = parse_duration_ns(options.record_interval, "--record-interval");
+Result<std::chrono::milliseconds> record_interval(const Watching& watching) {
+    const auto interval = parse_duration_ns(watching.record_interval, "--record-interval");
     if (!interval)
         return interval.errors();
     if (*interval < kShortestIntervalNs || *interval > kLongestIntervalNs)
         return error("EGPU-X050",
-                     fmt::format("--record-interval {}: it can be 10 ms to 1 hour", options.record_interval));
+                     fmt::format("--record-interval {}: it can be 10 ms to 1 hour", watching.record_interval));
     return std::chrono::milliseconds(*interval / 1'000'000);
 }
 
@@ -45,54 +44,53 @@ void say_recording_failed(const Diagnostic& problem, bool strict) {
 
 }  // namespace
 
-Status RunWatchers::check(const RunOptions& options) {
-    if (options.live)
+Status RunWatchers::check(const Watching& watching) {
+    if (watching.live)
         if (Status terminal = LiveTable::possible(); !terminal)
             return terminal;
-    if (options.record.empty())
+    if (watching.record.empty())
         return ok();
-    if (const auto interval = record_interval(options); !interval)
+    if (const auto interval = record_interval(watching); !interval)
         return interval.errors();
-    const auto name = record_name(options, 0);
+    const auto name = record_name(watching, 0);
     if (!name)
         return name.errors();
     // Another file of that name is a slip of the user: it is said before anything runs.
-    if (name_is_known(options))
+    if (name_is_known(watching))
         if (Status writable = host::recording_can_be_written(*name);
-            !writable && (options.strict || writable.error().code == "EGPU-R002"))
+            !writable && (watching.strict || writable.error().code == "EGPU-R002"))
             return writable;
     return ok();
 }
 
-RunWatchers::RunWatchers(const RunOptions& options) : options_(options) {
-    if (options.live)
+RunWatchers::RunWatchers(const Watching& watching) : watching_(watching) {
+    if (watching.live)
         table_ = std::make_unique<LiveTable>();
 }
 
 void RunWatchers::watch(const host::Session& session) {
     if (table_ != nullptr)
         table_->watch(session.segment_name());
-    if (!options_.record.empty())
+    if (!watching_.record.empty())
         record(session);
 }
 
 void RunWatchers::record(const host::Session& session) {
-    const RunOptions& options = options_;
-    const auto name = record_name(options, session.application());
+    const auto name = record_name(watching_, session.application());
     auto source = host::LiveSource::open_segment(session.segment_name());
     if (!name || !source) {
         good_ = false;
-        return say_recording_failed(name ? source.error() : name.error(), options.strict);
+        return say_recording_failed(name ? source.error() : name.error(), watching_.strict);
     }
-    const bool strict = options.strict;
+    const bool strict = watching_.strict;
     auto recorder = host::Recorder::start(
         {.file = *name,
-         .interval = *record_interval(options),
+         .interval = *record_interval(watching_),
          .on_problem = [strict](const Diagnostic& problem) { say_recording_failed(problem, strict); }},
         std::move(*source));
     if (!recorder) {
         good_ = false;
-        return say_recording_failed(recorder.error(), options.strict);
+        return say_recording_failed(recorder.error(), watching_.strict);
     }
     file_ = *name;
     recorder_ = std::move(*recorder);

@@ -5,20 +5,30 @@
 #include <memory>
 #include <string>
 
+#include "base/result.hpp"
 #include "cli/live_table.hpp"
-#include "cli/run.hpp"
+#include "host/export/summary.hpp"
 #include "host/record/recorder.hpp"
 #include "host/session/session.hpp"
 
 namespace egpu::cli {
 
+/// What is asked for.
+struct Watching {
+    bool live = false;    ///< --live
+    bool strict = false;  ///< a recording that fails is an error
+    std::string record;   ///< --record FILE, with its placeholders; "" for none
+    std::string record_interval;
+    std::string set;  ///< what %n stands for
+};
+
 class RunWatchers {
 public:
     /// Before the program starts: errors of the user that no run should begin with.
-    static Status check(const RunOptions& options);
+    static Status check(const Watching& watching);
 
     /// Makes room for the table before the program prints.
-    explicit RunWatchers(const RunOptions& options);
+    explicit RunWatchers(const Watching& watching);
     /// Problems are said, and kept for finish().
     void watch(const host::Session& session);
     /// Clears the table off the terminal: what egpu says from then on stands behind the program's last line.
@@ -31,7 +41,7 @@ public:
 private:
     void record(const host::Session& session);
 
-    const RunOptions& options_;
+    const Watching watching_;
     std::string file_;
     std::unique_ptr<host::Recorder> recorder_;
     std::unique_ptr<LiveTable> table_;

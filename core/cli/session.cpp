@@ -185,9 +185,8 @@ int stop_session(const std::string& session, bool json) {
         waiting += outcome.state == "waiting" ? 1 : 0;
         nodes += outcome.graph_nodes;
     }
-    fmt::print("session {} is stopped: its probes are taken off, original code runs in {} kernel{}\n",
-               mapping->view().header().session_id, answer->outcomes.size() - waiting,
-               answer->outcomes.size() - waiting == 1 ? "" : "s");
+    fmt::print("session {} is stopped: its probes are taken off, original code runs in {}\n",
+               mapping->view().header().session_id, counted(answer->outcomes.size() - waiting, "kernel"));
     if (waiting != 0)
         fmt::print("  {} kernels wait for the application to take the change\n", waiting);
     if (nodes != 0)

@@ -105,9 +105,9 @@ void print_text(const host::Source& source, const std::optional<host::RecordingF
         line("device", fmt::format("{} (sm_{}), {} SMs{}", view.device_name, view.compute_capability, view.sm_count,
                                    view.simulated ? ", simulated" : ""));
     for (const auto& probe : view.catalogue.probes)
-        line("probe", fmt::format("{}/{} {}: {}, {} sites in {} kernels{}{}", probe.probe, probe.program, probe.section,
-                                  host::to_words(probe.state), format_count(probe.sites), format_count(probe.kernels),
-                                  probe.reason.empty() ? "" : ": ", probe.reason));
+        line("probe", fmt::format("{}/{} {}: {}, {} in {}{}{}", probe.probe, probe.program, probe.section,
+                                  host::to_words(probe.state), counted(probe.sites, "site"),
+                                  counted(probe.kernels, "kernel"), probe.reason.empty() ? "" : ": ", probe.reason));
     std::vector<std::string> states;
     for (const auto& [state, count] : kernel_states(view))
         states.push_back(fmt::format("{} {}", format_count(count), state));
@@ -117,9 +117,9 @@ void print_text(const host::Source& source, const std::optional<host::RecordingF
     const Traffic traffic = traffic_of(view);
     line("requested", fmt::format("{} read, {} written", bytes_text(traffic.read, traffic.at_least),
                                   bytes_text(traffic.written, traffic.at_least)));
-    line("dropped", fmt::format("{} keys", format_count(refused_keys(view))));
+    line("dropped", counted(refused_keys(view), "key"));
     line("GPU memory", fmt::format("{} of egpu", format_memory(view.gpu_memory_bytes)));
-    line("findings", fmt::format("{}; {} messages", host::find_all(view).size(), source.messages().size()));
+    line("findings", fmt::format("{}; {}", host::find_all(view).size(), counted(source.messages().size(), "message")));
     if (file)
         line("recording", fmt::format("{} samples, one in {} ms, up to {}; schema {}, {}", format_count(file->samples),
                                       file->interval_ms, local_time(file->last_unix_ns / 1'000'000), file->schema,

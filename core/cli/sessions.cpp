@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sessions.hpp"
 
+#include "cli/session_info.hpp"
+#include "host/record/recording.hpp"
 #include "host/view/live_view.hpp"
 #include "host/view/open_session.hpp"
 
 namespace egpu::cli {
 
 void add_session_option(CLI::App& command, std::string& session) {
-    command.add_option("-s,--session", session, "The session's number; left out: the only one that runs");
+    command.add_option(
+        "-s,--session", session,
+        "The session's number, or a recording's file where it is only looked at; left out: the only session that runs");
 }
 
 Result<segment::Mapping> open_session(const std::string& session) {
@@ -15,6 +19,12 @@ Result<segment::Mapping> open_session(const std::string& session) {
 }
 
 Result<host::SessionView> view_of_session(const std::string& session) {
+    if (names_file(session)) {
+        auto recording = host::Recording::open(session);
+        if (!recording)
+            return recording.errors();
+        return std::move(**recording).take_view();
+    }
     const auto mapping = open_session(session);
     if (!mapping)
         return mapping.errors();

@@ -17,7 +17,7 @@ void add_session_option(CLI::App& command, std::string& session);
 /// Maps a running session of this user. EGPU-X060: none or several (they are listed); EGPU-X061: can't be read.
 Result<segment::Mapping> open_session(const std::string& session);
 
-/// open_session and a view of it as it stands now.
+/// open_session and a view of it as it stands now; of a recording's file its last state.
 Result<host::SessionView> view_of_session(const std::string& session);
 
 }  // namespace egpu::cli

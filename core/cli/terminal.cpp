@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/units.hpp"
+
 namespace egpu::cli {
 
 std::string printable(std::string_view text) {
@@ -45,6 +47,10 @@ void print_errors(const std::vector<Diagnostic>& diagnostics) {
     for (const auto& diagnostic : diagnostics)
         out += to_text(diagnostic);
     std::fwrite(out.data(), 1, out.size(), stderr);
+}
+
+std::string counted(std::uint64_t count, std::string_view word) {
+    return format_count(count) + " " + std::string(word) + (count == 1 ? "" : "s");
 }
 
 void TextTable::column(std::string header, Align align) {

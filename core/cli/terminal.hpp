@@ -2,6 +2,7 @@
 // How egpu speaks: lines that begin "egpu: " on stderr while an application runs, plain text on stdout elsewhere.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ void say(std::string_view text);
 /// A diagnostic on stderr: behind "egpu: " in `run`, bare elsewhere.
 void say(const Diagnostic& diagnostic);
 void print_errors(const std::vector<Diagnostic>& diagnostics);
+
+/// "1 kernel", "2 310 kernels".
+std::string counted(std::uint64_t count, std::string_view word);
 
 enum class Align { left, right };
 

@@ -72,12 +72,12 @@ private:
             originals += outcome.state == "original" ? 1 : 0;
             waiting += outcome.state == "waiting" ? 1 : 0;
         }
-        std::string done =
-            request.action == host::ProbeAction::remove
-                ? fmt::format("probe {} taken off", request.name)
-                : fmt::format("probe {} is back: {} sites in {} kernels", request.name, answer->sites, answer->kernels);
+        std::string done = request.action == host::ProbeAction::remove
+                               ? fmt::format("probe {} taken off", request.name)
+                               : fmt::format("probe {} is back: {} in {}", request.name, counted(answer->sites, "site"),
+                                             counted(answer->kernels, "kernel"));
         if (originals != 0)
-            done += fmt::format("; original code runs in {} kernel{}", originals, originals == 1 ? "" : "s");
+            done += "; original code runs in " + counted(originals, "kernel");
         if (waiting != 0)
             done += fmt::format("; {} wait for a quiet moment", waiting);
         return done;

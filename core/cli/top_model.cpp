@@ -87,7 +87,9 @@ TopView TopModel::view() const {
     view.session = session.catalogue.session;
     view.pid = session.agent_pid;
     const auto& command = session.catalogue.command;
-    view.program = !session.program.empty() ? session.program : command.empty() ? "" : command[0];
+    view.program = !session.program.empty() ? session.program
+                   : command.empty()        ? ""
+                                            : command[0].substr(command[0].rfind('/') + 1);
     view.device = session.device_name;
     view.simulated = session.simulated;
     view.live = source_.state() == host::SourceState::live;

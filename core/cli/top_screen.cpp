@@ -17,6 +17,15 @@ constexpr std::size_t kMostBars = 15;
 constexpr std::array kBlocks = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
 constexpr std::string_view kAsciiBlocks = "_.:-=+*#";
 
+/// Names come from other people's binaries: nothing in them moves the cursor.
+std::string clean(std::string_view text) {
+    std::string out = printable(text);
+    for (auto& c : out)
+        if (c == '\n' || c == '\t')
+            c = ' ';
+    return out;
+}
+
 template <typename Value, typename Format>
 std::string or_na(const std::optional<Value>& value, Format format) {
     return value ? format(*value) : "n/a";
@@ -72,7 +81,7 @@ std::string first_line(const TopView& view, bool paused, std::size_t columns, co
     left += view.device.empty() ? "  no CUDA used so far" : "  " + view.device;
     left += fmt::format("  {}  egpu {}  dropped {}", clock_text(view.seconds), format_memory(view.egpu_memory),
                         format_count(view.dropped));
-    return both_ends(printable(left), printable(state_text(view, paused, style)), columns, style);
+    return both_ends(clean(left), clean(state_text(view, paused, style)), columns, style);
 }
 
 std::string second_line(const TopView& view, std::size_t columns, const Style& style) {
@@ -147,7 +156,7 @@ std::string row_line(const TopRow& row, const Columns& shown, bool live, std::si
             return bound(row.totals_at_least, style) + format_bytes(static_cast<double>(each));
         });
     };
-    std::string line = pad(printable(row.name), shown.name, style);
+    std::string line = pad(clean(row.name), shown.name, style);
     if (shown.launches)
         line += right(live ? or_na(row.rates.launches, per_second) : format_count(row.launches), kNumber, style);
     if (shown.each) {
@@ -161,7 +170,7 @@ std::string row_line(const TopRow& row, const Columns& shown, bool live, std::si
     line += right(live ? rate(row.rates.read) : total(row.read_total), kNumber, style);
     if (shown.written)
         line += right(live ? rate(row.rates.written) : total(row.written_total), kNumber, style);
-    return fit(line + "  " + printable(row.state), columns, style);
+    return fit(line + "  " + clean(row.state), columns, style);
 }
 
 void add_kernels(const TopView& view, const TopControls& controls, std::size_t rows, std::size_t columns,
@@ -171,7 +180,7 @@ void add_kernels(const TopView& view, const TopControls& controls, std::size_t r
     lines.push_back(paint(header_line(shown, view.live, columns, style), "7", style));
     if (arranged.empty() && rows > 1)
         lines.push_back(fit(view.rows.empty() ? "no kernel was launched so far"
-                                              : fmt::format("no kernel's name holds '{}'", printable(controls.filter)),
+                                              : fmt::format("no kernel's name holds '{}'", clean(controls.filter)),
                             columns, style));
     const std::size_t first = std::min(controls.scroll, arranged.empty() ? 0 : arranged.size() - 1);
     for (std::size_t i = first; i < arranged.size() && i - first + 1 < rows; ++i)
@@ -188,12 +197,10 @@ void add_probes(const TopView& view, const TopControls& controls, std::size_t co
         const bool chosen = i == controls.selected_probe;
         std::string line = fmt::format(
             "{} {} {:<20} {:<16} {}", chosen ? ">" : " ", probe.attached ? "[x]" : "[ ]", probe.name, probe.state,
-            probe.attached
-                ? fmt::format("{} sites in {} kernels", format_count(probe.sites), format_count(probe.kernels))
-                : std::string());
+            probe.attached ? counted(probe.sites, "site") + " in " + counted(probe.kernels, "kernel") : std::string());
         if (!probe.remark.empty())
             line += "  " + probe.remark;
-        line = fit(printable(line), columns, style);
+        line = fit(clean(line), columns, style);
         lines.push_back(chosen ? paint(line, "1", style) : line);
     }
 }
@@ -217,13 +224,13 @@ void add_help(std::size_t columns, const Style& style, std::vector<std::string>&
 
 std::string last_line(const TopView& view, const TopControls& controls, std::size_t columns, const Style& style) {
     if (controls.typing_filter)
-        return fit("/" + printable(controls.filter) + (style.utf8 ? "\u2588" : "_"), columns, style);
+        return fit("/" + clean(controls.filter) + (style.utf8 ? "\u2588" : "_"), columns, style);
     if (controls.mode == TopMode::probes)
         return fit("q quit   arrows choose   space take off, put back   p back", columns, style);
     std::string keys = "q quit   s sort   / filter   p probes   space pause   ? help";
     keys += fmt::format("   by {}", to_words(controls.sort));
     if (!controls.filter.empty())
-        keys += fmt::format("   filter: {}", printable(controls.filter));
+        keys += fmt::format("   filter: {}", clean(controls.filter));
     if (!view.live)
         keys += "   totals";
     return fit(keys, columns, style);
@@ -268,7 +275,7 @@ std::vector<std::string> draw_top(const TopView& view, const TopControls& contro
         add_kernels(view, controls, room, size.columns, style, lines);
     lines.resize(size.rows - footer);
     if (footer == 2)
-        lines.push_back(fit(printable(controls.message), size.columns, style));
+        lines.push_back(fit(clean(controls.message), size.columns, style));
     if (footer != 0)
         lines.push_back(last_line(view, controls, size.columns, style));
     return lines;

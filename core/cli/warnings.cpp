@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/names.hpp"
+#include "base/patterns.hpp"
 #include "base/units.hpp"
 #include "cli/run_report.hpp"
 #include "host/view/live_view.hpp"
@@ -53,9 +54,26 @@ std::string hint_for_pattern(const SessionView& view, const std::string& pattern
     return (near.empty() ? std::string() : fmt::format("did you mean '{}'? ", near)) + launched_text(view);
 }
 
+/// What each was to be, and once what there is.
+std::vector<std::string> hints_for_patterns(const SessionView& view, const std::vector<std::string>& patterns) {
+    std::vector<std::string> hints;
+    const auto names = launched_names(view);
+    for (std::size_t i = 0; i + 1 < patterns.size(); ++i)
+        if (const auto near = nearest(patterns[i], names); !near.empty())
+            hints.push_back(fmt::format("'{}': did you mean '{}'?", patterns[i], near));
+    if (patterns.size() > 1) {
+        const auto near = nearest(patterns.back(), names);
+        hints.push_back((near.empty() ? "" : fmt::format("'{}': did you mean '{}'? ", patterns.back(), near)) +
+                        launched_text(view));
+    } else {
+        hints.push_back(hint_for_pattern(view, patterns.front()));
+    }
+    return hints;
+}
+
 bool any_launched_matches(const SessionView& view, const std::string& pattern) {
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i)
-        if (view.counts[i].launches != 0 && kernel_name_matches(pattern, view.catalogue.kernels[i].mangled))
+        if (view.counts[i].launches != 0 && kernel_pattern_matches(pattern, view.catalogue.kernels[i].mangled))
             return true;
     return false;
 }
@@ -66,15 +84,38 @@ std::string section_pattern(const std::string& section) {
     return point ? point->kernel_pattern : std::string();
 }
 
-/// The pattern that no launched kernel matches, or "".
-std::string unmatched_pattern(const SessionView& view, const host::Probe& probe,
-                              const host::KernelSelection& selection) {
+/// Selections that narrow a probe: the command line's, its set's, its own.
+std::vector<host::KernelSelection> selections_of(const host::Probe& probe, const host::KernelSelection& selection) {
+    auto all = probe.selections;
+    all.insert(all.begin(), selection);
+    return all;
+}
+
+/// The patterns of one place of which no launched kernel matches any; empty where there is no such place.
+std::vector<std::string> unmatched_patterns(const SessionView& view, const host::Probe& probe,
+                                            const host::KernelSelection& selection) {
     std::string own = section_pattern(probe.section);
     if (!own.empty() && !any_launched_matches(view, own))
-        return own;
-    const bool none = std::none_of(selection.include.begin(), selection.include.end(),
-                                   [&](const auto& pattern) { return any_launched_matches(view, pattern); });
-    return !selection.include.empty() && none ? selection.include.front() : std::string();
+        return {own};
+    for (const auto& each : selections_of(probe, selection))
+        if (!each.include.empty() && std::none_of(each.include.begin(), each.include.end(), [&](const auto& pattern) {
+                return any_launched_matches(view, pattern);
+            }))
+            return each.include;
+    return {};
+}
+
+/// True where some launched kernel is taken by all that narrows the probe.
+bool any_launched_taken(const SessionView& view, const host::Probe& probe, const host::KernelSelection& selection) {
+    const std::string own = section_pattern(probe.section);
+    const auto selections = selections_of(probe, selection);
+    for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
+        const std::string& mangled = view.catalogue.kernels[i].mangled;
+        if (view.counts[i].launches != 0 && host::all_take(selections, mangled) &&
+            (own.empty() || kernel_name_matches(own, mangled)))
+            return true;
+    }
+    return false;
 }
 
 std::string spaces_text(const std::string& section) {
@@ -158,11 +199,22 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
             "without a GPU programs need PTX: egpu kernels FILE says what a program holds");
     if (view.launches() == 0)
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no kernel was launched", name));
-    if (const auto pattern = unmatched_pattern(view, probe, selection); !pattern.empty()) {
-        return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'", name, pattern),
-                       hint_for_pattern(view, pattern));
+    if (const auto patterns = unmatched_patterns(view, probe, selection); !patterns.empty()) {
+        Diagnostic said = warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'",
+                                                           name, fmt::join(patterns, "' or '")));
+        said.hints = hints_for_patterns(view, patterns);
+        return said;
     }
+    if (!any_launched_taken(view, probe, selection))
+        return warning("EGPU-A004", fmt::format("probe {} ran nowhere: its patterns leave no launched kernel", name),
+                       "patterns of the command line, the probe set, the probe and its SEC narrow each other; " +
+                           launched_text(view));
     const std::size_t at = never_ran(view, probe);
+    if (at < view.catalogue.kernels.size() && view.counts[at].left_out >= view.counts[at].launches)
+        return warning("EGPU-A034",
+                       fmt::format("probe {} ran nowhere: all {} launches of {} lie outside the chosen ones", name,
+                                   format_count(view.counts[at].launches), view.catalogue.kernels[at].name),
+                       "--launch-skip, --launch-count, or 'launches' of the probe set");
     if (at < view.catalogue.kernels.size() && probe.attached_unix_ms != 0 && view.counts[at].copy_reason == 0)
         return warning("EGPU-A027", fmt::format("probe {} ran nowhere: {} was not launched after its copy was there",
                                                 name, view.catalogue.kernels[at].name));
@@ -174,7 +226,7 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
     bool reachable = false;
     for (std::size_t i = 0; i < view.catalogue.kernels.size(); ++i) {
         const auto& kernel = view.catalogue.kernels[i];
-        if (view.counts[i].launches == 0 || !selection.takes(kernel.mangled) ||
+        if (view.counts[i].launches == 0 || !host::all_take(selections_of(probe, selection), kernel.mangled) ||
             (!own.empty() && !kernel_name_matches(own, kernel.mangled)))
             continue;
         if (kernel.state == KernelState::instrumented || kernel.state == KernelState::not_matched)

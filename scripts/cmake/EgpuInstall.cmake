@@ -7,7 +7,7 @@ file(CREATE_LINK "${PROJECT_SOURCE_DIR}/core/include" "${CMAKE_BINARY_DIR}/inclu
 
 # What `egpu demo` needs, and nothing else.
 add_custom_target(egpu-demo)
-foreach(target IN ITEMS egpu egpu-driver-compile egpu_plugins egpu_agent libcuda libcudart egpu-workload)
+foreach(target IN ITEMS egpu egpu-driver-compile egpu_plugins egpu_probesets egpu_agent libcuda libcudart egpu-workload)
   if(TARGET ${target})
     add_dependencies(egpu-demo ${target})
   endif()

@@ -6,7 +6,7 @@ A case is a block of lines, blocks are separated by blank lines:
 
     NAME          what it shows (required, first)
     FILE name     the lines that follow, each behind "| ", are written to this file before the case runs
-    REQUIRES what clang | ptxas | nvcc: without it the case is skipped, with that reason
+    REQUIRES what a program, such as clang, ptxas, nvcc, egpu-ui: without it the case is skipped, with that reason
     RUN command   by /bin/sh in a scratch folder, egpu first on PATH; $DATA is the folder of test data
     EXPECT text   a line of stdout or stderr holds this text; repeatable, in order
     EXPECT_REGEX  the same with a regular expression that matches a whole line
@@ -93,7 +93,7 @@ def run(case, build, data):
         for name, content in case["files"].items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(content)
-        environment = dict(os.environ, DATA=data, EGPU_CACHE="0", PATH=os.path.join(build, "bin") + ":" + os.environ["PATH"])
+        environment = dict(os.environ, DATA=data, EGPU_CACHE="0")
         try:
             done = subprocess.run(["/bin/sh", "-c", case["run"]], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=case["timeout"])
@@ -105,6 +105,7 @@ def run(case, build, data):
 
 def main():
     build, data = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    os.environ["PATH"] = os.path.join(build, "bin") + ":" + os.environ["PATH"]
     failed = 0
     for path in sys.argv[3:]:
         for case in parse(path):

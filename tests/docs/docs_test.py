@@ -3,6 +3,7 @@
 """Runs the code blocks of the documentation.
 
 - ```c blocks that hold a whole program (a license) are compiled and must be accepted by `egpu check`;
+- ```yaml blocks that hold a whole probe set must be accepted by `egpu check`;
 - blocks that begin with "$ egpu ..." are run; every line they show must be printed, in that order; numbers of seconds
   may differ, a line "..." stands for any lines;
 - commands in ``` and ```sh blocks that begin with "egpu " must name commands and options that exist.
@@ -51,6 +52,15 @@ def accepted(program):
         equal(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
 
 
+def accepted_set(text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, re.search(r"^name: (\S+)$", text, re.MULTILINE).group(1) + ".yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = subprocess.run([EGPU, "check", path], capture_output=True, timeout=60)
+        equal(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
+
+
 def without_times(line):
     return re.sub(r"\d+\.\d+ s\b", "N s", line.rstrip())
 
@@ -90,6 +100,8 @@ def command_exists(line):
     for word in words[2:]:
         if word.startswith("--") and word != "--help" and word != "--version":
             check(word in known, f"{words[1]} has no {word}")
+    if words[1] in ("map", "probe", "probeset"):
+        check(names[1] in known, f"egpu {words[1]} has no {names[1]}")
 
 
 for document in sorted(documents()):
@@ -97,6 +109,8 @@ for document in sorted(documents()):
     for language, text, line in blocks(document):
         if language == "c" and 'SEC("license")' in text:
             case(f"{name}:{line} program")(lambda text=text: accepted(text))
+        if language == "yaml" and re.search(r"^egpu: 1$", text, re.MULTILINE):
+            case(f"{name}:{line} probe set")(lambda text=text: accepted_set(text))
         if text.startswith("$ egpu "):
             case(f"{name}:{line} output")(lambda text=text: prints(text))
         for command in text.splitlines():

@@ -75,7 +75,7 @@ def sectors():
     names = {kernel["id"]: kernel["name"] for kernel in summary["kernels"]}
     loads = {}
     for metric in summary["metrics"]:
-        if metric["opcode"].startswith("ld"):
+        if metric.get("opcode", "").startswith("ld"):
             loads.setdefault(names[metric["kernel"]], {})[metric["name"]] = metric["value"]
     for name, wanted in (("gather_sequential", 4.0), ("gather_strided", 32.0)):
         check(name in loads, f"no loads of {name}")

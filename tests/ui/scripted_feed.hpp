@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QTest>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -18,17 +19,18 @@ class Script {
 public:
     void give(Update update);
     Update take();
+    bool empty();
 
 private:
     std::mutex mutex_;
-    std::vector<Update> updates_;
+    std::deque<Update> updates_;
 };
 
 class ScriptedFeed final : public Feed {
 public:
     explicit ScriptedFeed(std::shared_ptr<Script> script) : script_(std::move(script)) {}
     Update next() override { return script_->take(); }
-    std::chrono::milliseconds pause() const override { return std::chrono::milliseconds(1); }
+    std::chrono::milliseconds pause() const override { return std::chrono::milliseconds(script_->empty() ? 1 : 0); }
     std::string name() const override { return "script"; }
 
 private:

@@ -17,6 +17,7 @@
 #include "ui/model/source_feed.hpp"
 #include "ui/panes/kernel_pane.hpp"
 #include "ui/panes/message_pane.hpp"
+#include "ui/panes/probe_pane.hpp"
 #include "ui/panes/session_bar.hpp"
 #include "ui/panes/start_page.hpp"
 #include "ui/panes/table_view.hpp"
@@ -42,7 +43,7 @@ MainWindow::MainWindow(ThemeName theme)
       bar_(new SessionBar(model_, link_)),
       stack_(new ChartStack(link_)),
       kernels_(new KernelPane(model_.kernels())),
-      probes_(make_table(model_.probes(), nullptr)),
+      probes_(new ProbePane(model_.probes())),
       findings_(make_table(model_.findings(), nullptr)),
       messages_(new MessagePane(model_.messages())),
       status_(new QLabel),
@@ -57,7 +58,6 @@ MainWindow::MainWindow(ThemeName theme)
     pages_->addWidget(start_);
     pages_->addWidget(session);
     setCentralWidget(pages_);
-    set_widths(*probes_, {34, 30, 18, 9, 9, 40});
     set_widths(*findings_, {12, 26, 22, 130, 16});
     make_docks();
     make_menus();
@@ -86,6 +86,7 @@ void MainWindow::connect_parts() {
     connect(bar_, &SessionBar::pause_toggled, this, &MainWindow::toggle_pause);
     connect(bar_, &SessionBar::now_asked, this, &MainWindow::show_now);
     connect(bar_, &SessionBar::fit_asked, this, &MainWindow::fit);
+    connect(probes_, &ProbePane::change_asked, this, &MainWindow::change_probes);
     connect(&process_, &RunProcess::session_ready, this, &MainWindow::open_session);
     connect(&process_, &RunProcess::said, this, [this](const QString& line, bool by_egpu) {
         say(by_egpu ? severity_of(line.toStdString()) : Severity::hint, line);
@@ -158,6 +159,7 @@ void MainWindow::open_feed(std::unique_ptr<Feed> feed) {
     show_docks(true);
     setWindowTitle(tr("%1 - egpu").arg(QString::fromStdString(model_.name())));
     clock_.set_running(true);
+    probes_->set_live(false);
     bar_->refresh();
     frame();
 }
@@ -207,6 +209,27 @@ void MainWindow::run(const RunRequest& request) {
     process_.start(request);
 }
 
+void MainWindow::change_probes(const QStringList& words) {
+    const auto& facts = model_.facts();
+    if (!facts || facts->session == 0)
+        return;
+    auto* change = new QProcess(this);
+    const QStringList line = QStringList{QStringLiteral("probe")} + words +
+                             QStringList{QStringLiteral("-s"), QString::number(facts->session)};
+    say(Severity::hint, tr("running: egpu %1").arg(line.join(QLatin1Char(' '))));
+    connect(change, &QProcess::finished, this, [this, change](int code, QProcess::ExitStatus) {
+        for (const auto& text : QString::fromUtf8(change->readAll()).split(QLatin1Char('\n'), Qt::SkipEmptyParts))
+            say(code == 0 ? Severity::hint : Severity::error, text);
+        change->deleteLater();
+    });
+    connect(change, &QProcess::errorOccurred, this, [this, change](QProcess::ProcessError) {
+        say(Severity::error, tr("egpu probe: %1").arg(change->errorString()));
+        change->deleteLater();
+    });
+    change->setProcessChannelMode(QProcess::MergedChannels);
+    change->start(find_egpu(), line);
+}
+
 void MainWindow::toggle_pause() {
     if (link_.viewport().following())
         link_.viewport().pause();
@@ -231,21 +254,30 @@ void MainWindow::frame() {
     const auto changes = model_.pull();
     if (changes.lines) {
         const auto extent = model_.charts().extent();
-        const TimeRange before = link_.viewport().range();
+        auto& viewport = link_.viewport();
+        const TimeRange before = viewport.range();
+        // A view that stays where it is needs no new lines unless data came into it.
+        const bool in_view = viewport.behind() == 0;
         if (extent)
-            link_.viewport().set_data(extent->begin, extent->end);
-        // A view that stays where it is needs no new lines unless data came into it; it says how far it is behind.
-        if (link_.viewport().range() != before)
+            viewport.set_data(extent->begin, extent->end);
+        if (viewport.range() != before)
             link_.view_moved();
-        stack_->data_changed();
+        stack_->data_changed(in_view || viewport.following());
     }
     if (changes.facts)
         kernels_->refresh();
+    if (changes.life)
+        probes_->set_live(model_.life() == Life::live);
     if (changes.facts || changes.life || (changes.lines && !link_.viewport().following()))
         bar_->refresh();
     const double painted = stack_->take_paint_ms();
     if (changes.any() || painted > 0)
         clock_.add_frame(painted + static_cast<double>(timer.nsecsElapsed()) / 1e6);
+    if (model_.finished()) {
+        clock_.set_running(false);
+        if (model_.life() == Life::recorded)
+            fit();
+    }
     if (changes.life || ++frames_since_status_ >= kFramesPerStatus)
         refresh_status();
 }

@@ -20,6 +20,7 @@ namespace egpu::ui {
 
 class KernelPane;
 class MessagePane;
+class ProbePane;
 class SessionBar;
 class StartPage;
 
@@ -47,6 +48,7 @@ public:
     FrameClock& clock() { return clock_; }
     KernelPane& kernel_pane() { return *kernels_; }
     MessagePane& message_pane() { return *messages_; }
+    ProbePane& probe_pane() { return *probes_; }
     SessionBar& bar() { return *bar_; }
     StartPage& start_page() { return *start_; }
     QString status_text() const;
@@ -71,6 +73,8 @@ private:
     void connect_parts();
     void take_feed(Result<std::unique_ptr<Feed>> feed);
     void run(const RunRequest& request);
+    /// `egpu probe WORDS -s SESSION`, its output as messages.
+    void change_probes(const QStringList& words);
     void frame();
     void refresh_status();
     void update_seen();
@@ -86,7 +90,8 @@ private:
     SessionBar* bar_;
     ChartStack* stack_;
     KernelPane* kernels_;
-    QTableView *probes_, *findings_;
+    ProbePane* probes_;
+    QTableView* findings_;
     MessagePane* messages_;
     QList<QDockWidget*> docks_;
     QMenu* chart_menu_ = nullptr;

@@ -34,7 +34,7 @@ void ChartStack::set_charts(Charts* charts) {
     data_changed();
 }
 
-void ChartStack::add_row(Chart& chart) {
+void ChartStack::add_row(Chart& chart, std::size_t place) {
     Row row;
     row.frame = new QWidget(content_);
     row.chart = new ChartWidget(chart, link_, row.frame);
@@ -48,21 +48,23 @@ void ChartStack::add_row(Chart& chart) {
     row.chart->set_theme(*theme_);
     row.legend->set_theme(*theme_);
     connect(row.legend, &Legend::visibility_changed, row.chart, &ChartWidget::data_changed);
-    layout_->insertWidget(layout_->count() - 1, row.frame, 1);
-    rows_.push_back(row);
+    layout_->insertWidget(static_cast<int>(place), row.frame, chart.rank == 0 ? 3 : 2);
+    rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(place), row);
     Q_EMIT chart_added(row.chart);
 }
 
-void ChartStack::data_changed() {
+void ChartStack::data_changed(bool in_view) {
     if (charts_ == nullptr)
         return;
-    while (rows_.size() < charts_->all().size())
-        add_row(*charts_->all()[rows_.size()]);
+    for (std::size_t i = 0; i < charts_->all().size(); ++i)
+        if (i >= rows_.size() || &rows_[i].chart->chart() != charts_->all()[i].get())
+            add_row(*charts_->all()[i], i);
     arrange();
     for (const auto& row : rows_) {
         if (!row.chart->chart().shown)
             continue;
-        row.chart->data_changed();
+        if (in_view)
+            row.chart->data_changed();
         row.legend->data_changed();
     }
 }

@@ -22,8 +22,8 @@ public:
     /// Shows these charts (nullptr: none), which outlive the stack or the next call.
     void set_charts(Charts* charts);
     void set_theme(const Theme& theme);
-    /// New points, lines or charts: what moved is drawn again.
-    void data_changed();
+    /// New points, lines or charts: what moved is drawn again. Where none of it is `in_view`, lines stay as they are.
+    void data_changed(bool in_view = true);
     std::vector<ChartWidget*> charts() const;
     std::vector<Legend*> legends() const;
     /// Of all charts since the last call.
@@ -38,7 +38,7 @@ private:
         ChartWidget* chart = nullptr;
         Legend* legend = nullptr;
     };
-    void add_row(Chart& chart);
+    void add_row(Chart& chart, std::size_t place);
     /// Hides the charts that are not to be shown, and says so; the lowest has the time axis.
     void arrange();
 

@@ -11,7 +11,7 @@
 namespace egpu::ui {
 namespace {
 
-constexpr int kTitleHeight = 26, kTimeHeight = 22, kBottom = 8, kRight = 10;
+constexpr int kTitleHeight = 26, kUnderTitle = 6, kTimeHeight = 22, kBottom = 8, kRight = 10;
 constexpr int kPixelsPerTimeLabel = 110, kPixelsPerValueLabel = 34;
 
 QPixmap blank(const QWidget& widget) {
@@ -77,8 +77,8 @@ void ChartWidget::set_logarithmic(bool logarithmic) {
 
 QRect ChartWidget::plot_area() const {
     const int bottom = shows_time_ ? kTimeHeight : kBottom;
-    return QRect(kAxisWidth, kTitleHeight, std::max(10, width() - kAxisWidth - kRight),
-                 std::max(10, height() - kTitleHeight - bottom));
+    return QRect(kAxisWidth, kTitleHeight + kUnderTitle, std::max(10, width() - kAxisWidth - kRight),
+                 std::max(10, height() - kTitleHeight - kUnderTitle - bottom));
 }
 
 TimeScale ChartWidget::time_scale() const {

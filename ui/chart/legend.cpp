@@ -10,14 +10,14 @@
 namespace egpu::ui {
 namespace {
 
-constexpr int kTop = 26, kRow = 21, kLeft = 6, kBox = 13, kValueWidth = 92, kRight = 8;
+constexpr int kTop = 32, kRow = 21, kLeft = 6, kBox = 13, kValueWidth = 92, kRight = 8;
 
 }  // namespace
 
 Legend::Legend(Chart& chart, ChartLink& link, QWidget* parent) : QWidget(parent), chart_(chart), link_(link) {
     setFocusPolicy(Qt::StrongFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
-    setFixedWidth(268);
+    setFixedWidth(300);
     setAccessibleName(tr("Lines of %1").arg(QString::fromStdString(chart.title)));
     connect(&link_, &ChartLink::cursor_changed, this, [this] { update(); });
 }

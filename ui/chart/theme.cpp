@@ -69,6 +69,8 @@ QString Theme::style_sheet() const {
                "QTableView, QTreeView, QListView, QPlainTextEdit { border: 1px solid %4; background: %5; }"
                "QHeaderView::section { background: %2; color: %1; border: none; border-right: 1px solid %4;"
                "  padding: 4px 8px; }"
+               "QHeaderView::down-arrow, QHeaderView::up-arrow { subcontrol-position: center left; width: 9px; height: "
+               "9px; }"
                "QTabBar::tab { padding: 5px 14px; background: transparent; color: %6; border-bottom: 2px solid "
                "transparent; }"
                "QTabBar::tab:selected { color: %1; border-bottom: 2px solid %7; }"

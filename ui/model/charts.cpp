@@ -67,9 +67,10 @@ Chart* Charts::find(const std::string& id) {
 }
 
 Chart& Charts::add(Chart chart) {
-    charts_.push_back(std::make_unique<Chart>(std::move(chart)));
+    const auto place =
+        std::find_if(charts_.begin(), charts_.end(), [&](const auto& each) { return each->rank > chart.rank; });
     touch();
-    return *charts_.back();
+    return **charts_.insert(place, std::make_unique<Chart>(std::move(chart)));
 }
 
 Trace& Charts::append(Chart& chart, const std::string& id, const std::string& name, Time time, double value) {

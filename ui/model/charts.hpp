@@ -41,6 +41,7 @@ struct Chart {
     Unit unit = Unit::number;
     bool logarithmic = false;
     bool shown = true;
+    int rank = 0;  ///< charts of a lower rank stand above
     std::optional<ReferenceLine> reference;
     std::vector<std::unique_ptr<Trace>> traces;
 
@@ -56,7 +57,7 @@ public:
 
     /// Finds a chart; nullptr where there is none.
     Chart* find(const std::string& id);
-    /// Adds one behind the others.
+    /// Adds one, below all others of its rank.
     Chart& add(Chart chart);
     /// Appends a point to a line; the line is made where it is new.
     Trace& append(Chart& chart, const std::string& id, const std::string& name, Time time, double value);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "host/findings/metrics.hpp"
 #include "host/view/live_view.hpp"
 
 namespace egpu::ui {
@@ -54,6 +55,7 @@ std::string remark_of(const host::Probe& probe) {
 Facts facts_of(const host::SessionView& view, const std::vector<host::Finding>& findings) {
     Facts facts;
     const auto& catalogue = view.catalogue;
+    facts.session = catalogue.session;
     facts.program = view.program;
     facts.pid = view.agent_pid;
     facts.device = view.device_name;
@@ -74,6 +76,12 @@ Facts facts_of(const host::SessionView& view, const std::vector<host::Finding>& 
     for (std::size_t i = 0; i < catalogue.kernels.size(); ++i)
         facts.kernels.push_back(
             kernel_row(catalogue.kernels[i], i < view.counts.size() ? view.counts[i] : host::KernelCounts()));
+    for (const auto& [id, metrics] : host::kernel_metrics(view)) {
+        if (id < 1 || id > facts.kernels.size())
+            continue;
+        facts.kernels[id - 1].sectors_per_load = metrics.sectors_per_load;
+        facts.kernels[id - 1].sector_use = metrics.sector_use;
+    }
     for (const auto& probe : catalogue.probes)
         facts.probes.push_back(
             {probe.probe, probe.program, probe.section, probe.state, remark_of(probe), probe.sites, probe.kernels});

@@ -23,9 +23,11 @@ struct KernelRow {
     std::string reason;  ///< why it is in that state, and what to do; "" for instrumented
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
-    std::optional<double> launch_rate;   ///< a second
-    std::optional<double> read_rate;     ///< requested bytes a second
-    std::optional<double> written_rate;  ///< requested bytes a second
+    std::optional<double> launch_rate;       ///< a second
+    std::optional<double> read_rate;         ///< requested bytes a second
+    std::optional<double> written_rate;      ///< requested bytes a second
+    std::optional<double> sectors_per_load;  ///< of global memory
+    std::optional<double> sector_use;        ///< share of the sectors' bytes that was asked for
     std::optional<std::uint32_t> registers, registers_instrumented;
     std::uint32_t sites = 0;
 };
@@ -52,6 +54,7 @@ enum class Life {
 };
 
 struct Facts {
+    std::uint32_t session = 0;  ///< its number, as -s takes it
     std::string program;
     std::uint32_t pid = 0;
     std::string device;

@@ -26,6 +26,7 @@ struct LineDefinition {
     Unit unit = Unit::number;
     bool logarithmic = false;
     bool shown = true;  ///< the chart, unless somebody hides it
+    int rank = 0;       ///< of the chart
     std::string id, name;
     bool filled = false;
 };

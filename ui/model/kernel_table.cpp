@@ -26,6 +26,15 @@ QString count(std::uint64_t value) {
     return QString::fromStdString(format_count(value));
 }
 
+/// A sign before the word: states are told apart at a glance, without colour.
+QString state_text(host::KernelState state) {
+    const char* sign = state == host::KernelState::instrumented  ? "●"
+                       : state == host::KernelState::not_matched ? "○"
+                       : state == host::KernelState::failed      ? "✕"
+                                                                 : "▲";
+    return QStringLiteral("%1 %2").arg(QString::fromUtf8(sign), QString::fromUtf8(host::to_words(state)));
+}
+
 QString registers_text(const KernelRow& row) {
     const auto text = [](const std::optional<std::uint32_t>& value) {
         return value ? QString::number(*value) : QStringLiteral("n/a");
@@ -39,7 +48,7 @@ QString cell(const KernelRow& row, int column) {
         case KernelTable::name:
             return QString::fromStdString(row.name);
         case KernelTable::state:
-            return QString::fromUtf8(host::to_words(row.state));
+            return state_text(row.state);
         case KernelTable::launch_rate:
             return rate(row.launch_rate, Unit::per_second);
         case KernelTable::read_rate:
@@ -50,6 +59,10 @@ QString cell(const KernelRow& row, int column) {
             return count(row.launches);
         case KernelTable::instrumented:
             return count(row.instrumented);
+        case KernelTable::sectors:
+            return row.sectors_per_load ? QString::number(*row.sectors_per_load, 'f', 1) : QStringLiteral("n/a");
+        case KernelTable::sector_use:
+            return row.sector_use ? QString::fromStdString(format_percent(*row.sector_use)) : QStringLiteral("n/a");
         case KernelTable::registers:
             return registers_text(row);
         case KernelTable::reason:
@@ -135,6 +148,10 @@ bool KernelTable::before(const KernelRow& left, const KernelRow& right) const {
             return left.launches < right.launches;
         case instrumented:
             return left.instrumented < right.instrumented;
+        case sectors:
+            return number_or_lowest(left.sectors_per_load) < number_or_lowest(right.sectors_per_load);
+        case sector_use:
+            return number_or_lowest(left.sector_use) < number_or_lowest(right.sector_use);
         case registers:
             return left.registers.value_or(0) < right.registers.value_or(0);
         case reason:
@@ -165,7 +182,7 @@ void KernelTable::sort(int column, Qt::SortOrder order) {
 
 QString KernelTable::count_text() const {
     const auto all = facts_ ? facts_->kernels.size() : 0;
-    return order_.size() == all ? tr("%1 kernels").arg(count(all))
+    return order_.size() == all ? (all == 1 ? tr("1 kernel") : tr("%1 kernels").arg(count(all)))
                                 : tr("%1 of %2 kernels").arg(count(order_.size()), count(all));
 }
 
@@ -195,8 +212,9 @@ QVariant KernelTable::data(const QModelIndex& index, int role) const {
 QVariant KernelTable::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal)
         return {};
-    static const char* const kNames[kColumns] = {"Kernel",   "State",        "Launches/s", "Read/s", "Written/s",
-                                                 "Launches", "Instrumented", "Registers",  "Reason", "Module"};
+    static const char* const kNames[kColumns] = {"Kernel",     "State",     "Launches/s",   "Read/s",
+                                                 "Written/s",  "Launches",  "Instrumented", "Sectors/load",
+                                                 "Sector use", "Registers", "Reason",       "Module"};
     static const char* const kTips[kColumns] = {
         "Short name; the signature is in the tip",
         "What became of it: instrumented, not matched, no PTX, refused, failed",
@@ -205,6 +223,8 @@ QVariant KernelTable::headerData(int section, Qt::Orientation orientation, int r
         "Bytes that its instructions asked to write, a second; caches are not left out",
         "Launches since the session began",
         "Of these, launches of the instrumented copy",
+        "32-byte sectors that a warp's load of global memory touches: 4.0 for 4 bytes of 32 neighbours, 32.0 at worst",
+        "Share of these sectors' bytes that was asked for",
         "Registers a thread: of the original, and of the instrumented copy",
         "Why it is not instrumented, or not always",
         "File that holds it"};

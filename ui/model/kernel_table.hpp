@@ -22,6 +22,8 @@ public:
         written_rate,
         launches,
         instrumented,
+        sectors,
+        sector_use,
         registers,
         reason,
         module

@@ -37,6 +37,12 @@ std::string kernel_name(const host::SessionView& view, std::uint32_t id) {
     return kernel == nullptr ? fmt::format("kernel {}", id) : kernel->name;
 }
 
+/// Figures that the chart of the bandwidth and the table of kernels are made of: charts of these alone are
+/// there where somebody asks for them.
+bool is_derived_from(const std::string& field) {
+    return field == "requested_bytes" || field == "accesses" || field == "requests" || field == "sectors";
+}
+
 /// Kernels that a session's series of this field is of, in the order of their ids.
 std::vector<std::uint32_t> kernels_of(const host::SeriesTable& table, const host::SessionView& view,
                                       host::SessionField field) {
@@ -69,7 +75,7 @@ std::uint32_t LineMaker::line(const ChartKind& chart, const std::string& id, con
     }
     ++lines_of_[chart.id];
     update.lines.push_back(
-        {chart.id, chart.title, chart.note, chart.unit, chart.logarithmic, chart.shown, id, name, filled});
+        {chart.id, chart.title, chart.note, chart.unit, chart.logarithmic, chart.shown, chart.rank, id, name, filled});
     numbers_[{chart.id, id}] = told_;
     return told_++;
 }
@@ -92,9 +98,12 @@ void LineMaker::add(const host::Sample& sample, const host::SeriesTable& table, 
 void LineMaker::add_bandwidth(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
     if (!table.of_session(host::SessionField::read_bytes))
         return;
-    const ChartKind chart = {"session/bandwidth", "Requested bandwidth",
+    const ChartKind chart = {"session/bandwidth",
+                             "Requested bandwidth",
                              "asked for by loads and stores of global memory, over 1 s; caches are not left out",
-                             Unit::bytes_per_second};
+                             Unit::bytes_per_second,
+                             false,
+                             0};
     const auto add_two = [&](std::uint32_t kernel, const std::string& whose, const std::string& id, bool filled) {
         const auto rates = window_.kernel(kernel, table);
         const auto read = line(chart, id + "/read", whose + "read", filled, update);
@@ -108,7 +117,7 @@ void LineMaker::add_bandwidth(const host::SeriesTable& table, const host::Sessio
 }
 
 void LineMaker::add_launches(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
-    const ChartKind chart = {"session/launches", "Launches", "over 1 s", Unit::per_second};
+    const ChartKind chart = {"session/launches", "Launches", "over 1 s", Unit::per_second, false, 2};
     const auto all = table.of_session(host::SessionField::launches);
     if (!all)
         return;
@@ -143,7 +152,10 @@ void LineMaker::add_histograms(const host::SeriesTable& table, const host::Sessi
         const bool is_time = unit == Unit::cycles || unit == Unit::simulated_cycles || unit == Unit::nanoseconds;
         const ChartKind chart = {fmt::format("{}/{}", name.first, name.second),
                                  fmt::format("{} {}", is_time ? "Latency" : "Sizes", name.first),
-                                 "percentiles of what came over 1 s, within a factor of two", unit, true};
+                                 "percentiles of what came over 1 s, within a factor of two",
+                                 unit,
+                                 true,
+                                 1};
         std::vector<std::uint32_t> all;
         for (const auto& [kernel, series] : kernels)
             all.insert(all.end(), series.begin(), series.end());
@@ -158,13 +170,13 @@ void LineMaker::add_counters(const host::SeriesTable& table, Update& update) {
     for (const auto& series : table.all()) {
         if (series.kind != host::SeriesKind::counter || series.map == host::kSessionMap)
             continue;
-        // Requested bytes are in the chart of the bandwidth; by space and access only where somebody asks for them.
         const ChartKind chart = {fmt::format("{}/{}", series.map, series.field),
                                  fmt::format("{} {}", series.map, words(series.field)),
                                  "over 1 s",
                                  rate_unit(series.unit),
                                  false,
-                                 series.field != "requested_bytes"};
+                                 3,
+                                 !is_derived_from(series.field)};
         const auto number = line(chart, fmt::format("series {}", series.id),
                                  series.label.empty() ? words(series.field) : series.label, false, update);
         if (number != kNoLine)

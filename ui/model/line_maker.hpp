@@ -33,6 +33,7 @@ private:
         std::string id, title, note;
         Unit unit = Unit::number;
         bool logarithmic = false;
+        int rank = 0;
         bool shown = true;
     };
     static constexpr std::uint32_t kNoLine = ~std::uint32_t{0};

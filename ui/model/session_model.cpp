@@ -14,6 +14,7 @@ void SessionModel::start(std::unique_ptr<Feed> feed) {
     probes_.set_rows({});
     findings_.set_rows({});
     life_ = Life::starting;
+    finished_ = false;
     life_text_.clear();
     Q_EMIT restarted();
     feed_ = std::make_unique<FeedThread>(std::move(feed));
@@ -39,6 +40,7 @@ void SessionModel::add_lines(const std::vector<LineDefinition>& lines) {
             made.unit = line.unit;
             made.logarithmic = line.logarithmic;
             made.shown = line.shown;
+            made.rank = line.rank;
             chart = &charts_->add(std::move(made));
         }
         lines_.push_back({chart, line.id, line.name, line.filled});
@@ -82,6 +84,7 @@ SessionModel::Changes SessionModel::apply(std::vector<Update> updates) {
         newest = update.facts ? std::move(update.facts) : newest;
         changes.life = changes.life || life_ != update.life || life_text_ != update.life_text;
         life_ = update.life;
+        finished_ = finished_ || update.last;
         life_text_ = update.life_text;
         for (const auto& [severity, text] : update.messages)
             messages_.add(severity, QString::fromStdString(text));

@@ -40,6 +40,8 @@ public:
     MessageLog& messages() { return messages_; }
     const FactsPointer& facts() const { return facts_; }
     Life life() const { return life_; }
+    /// Nothing more comes from the feed.
+    bool finished() const { return finished_; }
     const std::string& life_text() const { return life_text_; }
     const std::string& name() const { return name_; }
     /// Points a second that arrived over the last seconds.
@@ -67,6 +69,7 @@ private:
     MessageLog messages_;
     FactsPointer facts_;
     Life life_ = Life::starting;
+    bool finished_ = false;
     std::string life_text_, name_;
     double point_rate_ = 0;
     std::size_t points_ = 0;

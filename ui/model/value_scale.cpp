@@ -107,8 +107,10 @@ std::vector<Tick> value_ticks(const ValueRange& range, bool logarithmic, Unit un
     const double step = round_up((range.high - range.low) / std::max(wanted, 1));
     const double first = std::ceil(range.low / step - 1e-9);
     const double last = std::floor(range.high / step + 1e-9);
-    for (double i = first; i <= last; ++i)
-        ticks.push_back({i * step, axis_text(i * step, unit, step)});
+    for (double i = first; i <= last; ++i) {
+        const double value = i * step + 0.0;  // no -0
+        ticks.push_back({value, axis_text(value, unit, step)});
+    }
     return ticks;
 }
 

@@ -14,7 +14,7 @@ namespace egpu::ui {
 namespace {
 
 /// In characters of the table's font.
-constexpr int kWidths[KernelTable::kColumns] = {34, 18, 14, 15, 15, 16, 17, 14, 48, 24};
+constexpr int kWidths[KernelTable::kColumns] = {34, 20, 16, 16, 16, 17, 18, 17, 16, 15, 40, 24};
 
 }  // namespace
 

@@ -88,6 +88,7 @@ RunForm::RunForm(QWidget* parent)
     problem_->setWordWrap(true);
     problem_->setTextFormat(Qt::PlainText);
     start_->setDefault(true);
+    start_->setObjectName(QStringLiteral("start"));
     auto* find_program = new QPushButton(tr("Choose…"));
     auto* find_folder = new QPushButton(tr("Choose…"));
     auto* form = new QFormLayout(this);

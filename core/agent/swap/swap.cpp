@@ -40,11 +40,23 @@ bool may_be_recorded(const Copy& copy, CUfunction asked, const Place& place) {
     return record_copy(copy, asked, place.context);
 }
 
-// Of the launches of a kernel that could run its copy, the first and then every N-th do. Two threads that launch at
-// once take different turns.
-bool has_its_turn(const egpu_segment_header& header, egpu_kernel_counters* counters) {
+// Of the launches of a kernel that could run its copy, those inside the window do: the first of them and then every
+// N-th. Two threads that launch at once take different turns. Where the answer stays the same from now on, no turn is
+// taken: the number never comes round.
+[[gnu::noinline]] bool takes_its_turn(const egpu_segment_header& header, egpu_kernel_counters* counters) {
+    const std::uint32_t skip = load_relaxed(header.launch_skip), count = load_relaxed(header.launch_count);
     const std::uint32_t one_in = load_relaxed(header.sample_launches);
-    return one_in <= 1 || add_relaxed(counters->sample_turns, std::uint32_t{1}) % one_in == 0;
+    const std::uint32_t next = load_relaxed(counters->sample_turns);
+    if (count != 0 && next >= skip + count)
+        return false;
+    if (count == 0 && one_in <= 1 && next >= skip)
+        return true;
+    const std::uint32_t turn = add_relaxed(counters->sample_turns, std::uint32_t{1});
+    return turn >= skip && (count == 0 || turn < skip + count) && (one_in <= 1 || (turn - skip) % one_in == 0);
+}
+
+bool has_its_turn(const egpu_segment_header& header, egpu_kernel_counters* counters) {
+    return load_relaxed(header.takes_turns) == 0 || takes_its_turn(header, counters);
 }
 
 TimedShape timed_shape(const LaunchShape& shape) {

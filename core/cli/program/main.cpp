@@ -93,6 +93,7 @@ int run_command_line(int argc, char** argv) {
     add_session(app, &exit_code);
     add_probe(app, &exit_code);
     add_map(app, &exit_code);
+    add_probeset(app, &exit_code);
     add_check(app, &exit_code);
     add_plugin(app, &exit_code);
     add_doctor(app, &exit_code);

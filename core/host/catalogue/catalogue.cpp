@@ -203,6 +203,25 @@ Figures Kernel::resident_warps() const {
     return {of(registers.original), of(registers.reassembled), of(registers.instrumented)};
 }
 
+namespace {
+
+json selections_to_json(const std::vector<KernelSelection>& selections) {
+    json list = json::array();
+    for (const auto& selection : selections)
+        list.push_back({selection.include, selection.exclude});
+    return list;
+}
+
+std::vector<KernelSelection> selections_from_json(const json& list) {
+    std::vector<KernelSelection> selections;
+    for (const auto& entry : list)
+        selections.push_back(
+            {entry.at(0).get<std::vector<std::string>>(), entry.at(1).get<std::vector<std::string>>()});
+    return selections;
+}
+
+}  // namespace
+
 std::string to_json(const Catalogue& catalogue) {
     json kernels = json::array(), probes = json::array(), sites = json::array(), maps = json::array(),
          copies = json::array();
@@ -212,6 +231,7 @@ std::string to_json(const Catalogue& catalogue) {
         probes.push_back({{"probe", probe.probe},
                           {"program", probe.program},
                           {"section", probe.section},
+                          {"selections", selections_to_json(probe.selections)},
                           {"state", to_name(probe.state)},
                           {"reason", probe.reason},
                           {"sites", probe.sites},
@@ -233,6 +253,7 @@ std::string to_json(const Catalogue& catalogue) {
                         {"egpu_version", catalogue.egpu_version},
                         {"command", catalogue.command},
                         {"probe_names", catalogue.probe_names},
+                        {"probe_sets", catalogue.probe_sets},
                         {"started_unix_ms", catalogue.started_unix_ms},
                         {"kernels", kernels},
                         {"probes", probes},
@@ -241,6 +262,8 @@ std::string to_json(const Catalogue& catalogue) {
                         {"maps", maps},
                         {"findings", findings},
                         {"sample_launches", catalogue.sample_launches},
+                        {"launch_skip", catalogue.launch_skip},
+                        {"launch_count", catalogue.launch_count},
                         {"measure_overhead", catalogue.measure_overhead},
                         {"changes", catalogue.changes},
                         {"stopped_unix_ms", catalogue.stopped_unix_ms},
@@ -249,6 +272,7 @@ std::string to_json(const Catalogue& catalogue) {
     return whole.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// Recordings outlive the build that made them: what was added since the first of them may be missing.
 Result<Catalogue> catalogue_from_json(std::string_view text) {
     try {
         const json whole = json::parse(text);
@@ -257,6 +281,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
         catalogue.egpu_version = whole.at("egpu_version");
         catalogue.command = whole.at("command").get<std::vector<std::string>>();
         catalogue.probe_names = whole.at("probe_names").get<std::vector<std::string>>();
+        catalogue.probe_sets = whole.value("probe_sets", std::vector<std::string>());
         catalogue.started_unix_ms = whole.at("started_unix_ms");
         catalogue.diagnostics = whole.at("diagnostics").get<std::vector<std::string>>();
         for (const auto& kernel : whole.at("kernels"))
@@ -266,6 +291,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
             probe.probe = entry.at("probe");
             probe.program = entry.at("program");
             probe.section = entry.at("section");
+            probe.selections = selections_from_json(entry.value("selections", json::array()));
             probe.state = named<ProbeState>(kProbeStates, entry.at("state"));
             probe.reason = entry.at("reason");
             probe.sites = entry.at("sites");
@@ -280,12 +306,14 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
         for (const auto& entry : whole.at("copies"))
             catalogue.copies.push_back({entry.at(0), entry.at(1).get<std::vector<std::uint32_t>>()});
         catalogue.sample_launches = whole.at("sample_launches");
+        catalogue.launch_skip = whole.value("launch_skip", std::uint64_t{0});
+        catalogue.launch_count = whole.value("launch_count", std::uint64_t{0});
         catalogue.measure_overhead = whole.at("measure_overhead");
         catalogue.changes = whole.at("changes");
-        catalogue.stopped_unix_ms = whole.at("stopped_unix_ms");
+        catalogue.stopped_unix_ms = whole.value("stopped_unix_ms", std::int64_t{0});
         for (const auto& entry : whole.at("maps"))
             catalogue.maps.push_back(map_from_json(entry));
-        for (const auto& entry : whole.at("findings"))
+        for (const auto& entry : whole.value("findings", json::array()))
             catalogue.findings.push_back(
                 {entry.at(0), entry.at(1), severity_from_json(entry.at(2)), entry.at(3), entry.at(4), entry.at(5)});
         return catalogue;

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
 #include "host/catalogue/residency.hpp"
+#include "host/catalogue/selection.hpp"
 
 namespace egpu::host {
 
@@ -70,9 +71,10 @@ struct Copy {
 };
 
 struct Probe {
-    std::string probe;    ///< "bandwidth"
-    std::string program;  ///< "count_traffic"
-    std::string section;  ///< "gpu/mem"
+    std::string probe;                        ///< "bandwidth"
+    std::string program;                      ///< "count_traffic"
+    std::string section;                      ///< "gpu/mem"
+    std::vector<KernelSelection> selections;  ///< of its set and its own: all of them take a kernel that it may run in
     ProbeState state = ProbeState::matched_nothing;
     std::string reason;
     std::uint32_t sites = 0;
@@ -114,7 +116,8 @@ struct Catalogue {
     std::uint32_t session = 0;
     std::string egpu_version;
     std::vector<std::string> command;
-    std::vector<std::string> probe_names;  ///< as asked for: "bandwidth", "hello"
+    std::vector<std::string> probe_names;  ///< "bandwidth", "hello"
+    std::vector<std::string> probe_sets;   ///< as asked for: names of sets, and of probes that no set brought
     std::int64_t started_unix_ms = 0;
     std::vector<Kernel> kernels;  ///< by id - 1
     std::vector<Probe> probes;
@@ -123,6 +126,8 @@ struct Catalogue {
     std::vector<Map> maps;
     std::vector<ReportedFinding> findings;  ///< of plugins; those of egpu's own rules are made by who reads
     std::uint32_t sample_launches = 1;      ///< one launch in so many of each kernel runs its copy
+    std::uint64_t launch_skip = 0;          ///< not the first so many,
+    std::uint64_t launch_count = 0;         ///< only the so many after them; 0: all
     bool measure_overhead = false;          ///< asked for: on a device that knows time, launches alternate
     std::uint32_t changes = 0;              ///< times that probes were added, removed or replaced while it ran
     std::int64_t stopped_unix_ms = 0;       ///< when egpu session stop took all probes off; 0: it did not

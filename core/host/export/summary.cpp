@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
+#include "host/export/metrics_json.hpp"
 #include "host/export/overhead_json.hpp"
 #include "host/findings/findings.hpp"
 #include "host/findings/overhead.hpp"
@@ -33,21 +34,6 @@ ordered_json or_null(const std::optional<T>& value) {
 
 ordered_json text_or_null(const std::string& text) {
     return text.empty() ? ordered_json(nullptr) : ordered_json(text);
-}
-
-const char* unit_of(ebpf::Role role) {
-    switch (role) {
-        case ebpf::Role::bytes:
-            return "bytes";
-        case ebpf::Role::cycles:
-            return "cycles";
-        case ebpf::Role::nanoseconds:
-            return "ns";
-        case ebpf::Role::count:
-            return "count";
-        default:
-            return "number";
-    }
 }
 
 ordered_json figures_json(const Figures& figures) {
@@ -90,65 +76,18 @@ ordered_json kernel_json(const SessionView& view, const std::vector<Overhead>& o
             {"notes", kernel.notes}};
 }
 
-/// A key cell as a metric's label: ids for kernels and sites, words for enums, numbers else.
-void add_labels(const SessionView& view, const Row& row, ordered_json& metric) {
-    if (row.kernel_id != 0)
-        metric["kernel"] = row.kernel_id;
-    if (row.site_id != 0) {
-        const Site* site = view.catalogue.site(row.site_id);
-        metric["site"] = row.site_id;
-        metric["line"] = text_or_null(site->place());
-        metric["file"] = text_or_null(site->file);
-        metric["opcode"] = site->opcode;
-    }
-    for (const auto& cell : row.key) {
-        if (cell.field->role == ebpf::Role::kernel_id || cell.field->role == ebpf::Role::site_id)
-            continue;
-        const std::string name = cell.field->name.empty() ? "key" : cell.field->name;
-        metric[name] = cell.field->enumerators.empty() ? ordered_json(cell.raw) : ordered_json(cell.text);
-    }
-}
-
-void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& metrics) {
-    const std::string probe = data.map->name.substr(0, data.map->name.find('/'));
-    for (const auto& row : read_rows(data, view.catalogue)) {
-        // Rows of a kernel that never ran instrumented hold nothing: unknown, not 0.
-        const bool counted = row.kernel_id == 0 || view.counts[row.kernel_id - 1].instrumented != 0;
-        const Coverage coverage = view.coverage_of(data, row.kernel_id);
-        for (const auto& cell : row.values) {
-            const std::string field = cell.field->name.empty() || !cell.field->histogram.empty()
-                                          ? data.map->definition.name
-                                          : cell.field->name;
-            ordered_json metric;
-            metric["name"] = probe + "." + field;
-            metric["map"] = data.map->definition.name;
-            if (!cell.field->histogram.empty())
-                metric["histogram"] = cell.field->histogram;
-            const bool simulated_cycles = view.simulated && cell.field->role == ebpf::Role::cycles;
-            metric["unit"] = simulated_cycles ? "simulated cycles" : unit_of(cell.field->role);
-            add_labels(view, row, metric);
-            metric["launches"] = coverage.launches;
-            metric["launches_covered"] = coverage.covered;
-            if (!counted)
-                metric["value"] = nullptr;
-            else if (cell.elements.size() == 1)
-                metric["value"] = cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
-                                                        : ordered_json(cell.elements[0]);
-            else
-                metric["values"] = cell.elements;
-            metrics.push_back(std::move(metric));
-        }
-    }
-}
-
 ordered_json session_json(const SessionView& view) {
     return {{"id", view.catalogue.session},
             {"egpu_version", version()},
             {"started_at", iso_time(view.catalogue.started_unix_ms)},
             {"simulated", view.device_name.empty() ? ordered_json(nullptr) : ordered_json(view.simulated)},
-            {"probe_sets", view.catalogue.probe_names},
+            {"probe_sets", view.catalogue.probe_sets},
             {"backend", {"ptx"}},
             {"sample", {{"launches", view.catalogue.sample_launches}}},
+            {"launches",
+             {{"skip", view.catalogue.launch_skip},
+              {"count",
+               view.catalogue.launch_count == 0 ? ordered_json(nullptr) : ordered_json(view.catalogue.launch_count)}}},
             {"measure_overhead", view.catalogue.measure_overhead},
             {"gpu_memory_bytes",
              view.device_name.empty() ? ordered_json(nullptr) : ordered_json(view.most_gpu_memory_bytes)},
@@ -218,10 +157,7 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     whole["probes"] = ordered_json::array();
     for (const auto& probe : view.catalogue.probes)
         whole["probes"].push_back(probe_json(probe));
-    whole["metrics"] = ordered_json::array();
-    for (const auto& data : view.maps)
-        if (data.age_ns)
-            add_metrics_of(view, data, whole["metrics"]);
+    whole["metrics"] = metrics_json(view);
     whole["findings"] = ordered_json::array();
     for (const auto& finding : find_all(view))
         whole["findings"].push_back({{"id", finding.id},
@@ -231,6 +167,8 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
                                      {"line", text_or_null(finding.place)},
                                      {"text", finding.text}});
     whole["expectations"] = ordered_json::array();
+    for (const auto& result : facts.expectations)
+        whole["expectations"].push_back(to_json(result));
     whole["dropped_records"] = 0;  // no ring buffer in this version: nothing can be dropped
     whole["refused_keys"] = refused_keys(view);
     whole["launches_unknown"] = view.unknown_launches;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/export/expectations.hpp"
 #include "host/session/launcher.hpp"
 #include "host/view/session_view.hpp"
 
@@ -15,6 +16,7 @@ struct RunFacts {
     double elapsed_s = 0;
     Ending ending;
     std::int32_t application_pid = 0;
+    std::vector<ExpectationResult> expectations;
     std::vector<std::string> diagnostics;  ///< said to the user besides the catalogue's
 };
 

@@ -10,7 +10,7 @@ namespace egpu::host {
 struct InstallFolders {
     std::string library;  ///< holds libegpu-agent.so, simulated/, plugins/, programs/
     std::string include;  ///< holds egpu/bpf/egpu.bpf.h, egpu/plugin.h
-    std::string data;     ///< holds template/
+    std::string data;     ///< holds template/, probesets/
 };
 InstallFolders install_folders();
 

@@ -22,8 +22,9 @@ Pipeline::ProgramSet Pipeline::programs_for(const Kernel& kernel) const {
     ProgramSet set;
     for (std::uint32_t i = 0; i < programs_.size(); ++i) {
         const auto& running = programs_[i];
-        const auto& point = probes_[running.loaded].object->programs[running.program].point;
-        if (running.active &&
+        const auto& probe = probes_[running.loaded];
+        const auto& point = probe.object->programs[running.program].point;
+        if (running.active && all_take(probe.kernels, kernel.mangled) &&
             (point.kernel_pattern.empty() || kernel_name_matches(point.kernel_pattern, kernel.mangled)))
             set.push_back(i);
     }

@@ -14,11 +14,6 @@
 namespace egpu::host {
 namespace {
 
-bool any_matches(const std::vector<std::string>& patterns, const std::string& mangled) {
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const std::string& pattern) { return kernel_name_matches(pattern, mangled); });
-}
-
 /// What the running code says of itself.
 void set_original(Kernel& kernel, const ptx::CubinMember& cubin) {
     const auto* code = kernel_of(&cubin, kernel.mangled);
@@ -34,10 +29,6 @@ void set_original(Kernel& kernel, const ptx::CubinMember& cubin) {
 constexpr const char* kNoPlace = "has no place that a probe asks for";
 
 }  // namespace
-
-bool KernelSelection::takes(const std::string& mangled) const {
-    return (include.empty() || any_matches(include, mangled)) && !any_matches(exclude, mangled);
-}
 
 Pipeline::Pipeline(std::vector<LoadedProbe> probes, KernelSelection selection, std::uint32_t assumed_sm_count)
     : probes_(std::move(probes)),
@@ -71,6 +62,7 @@ void Pipeline::add_probe_entries(std::uint32_t loaded, std::uint32_t map_base) {
         state.probe = probe.name;
         state.program = program.name;
         state.section = program.section;
+        state.selections = probe.kernels;
         // A program of that name that was set aside goes on in its entry: its maps do.
         const auto same = std::find_if(catalogue_.probes.begin(), catalogue_.probes.end(), [&](const Probe& each) {
             return each.probe == probe.name && each.program == program.name;

@@ -18,6 +18,7 @@
 
 #include "base/hash.hpp"
 #include "host/catalogue/catalogue.hpp"
+#include "host/catalogue/selection.hpp"
 #include "host/pipeline/assembler.hpp"
 #include "host/pipeline/background.hpp"
 #include "host/pipeline/constants.hpp"
@@ -49,12 +50,6 @@ struct LoadOptions {
     std::uint32_t max_registers = 0;         ///< 0: none
     std::uint32_t optimisation_level = ~0U;  ///< over 4: none
     auto operator<=>(const LoadOptions&) const = default;
-};
-
-/// Which kernels are looked at, from the command line: globs.
-struct KernelSelection {
-    std::vector<std::string> include, exclude;
-    bool takes(const std::string& mangled) const;
 };
 
 /// A copy ready to be loaded.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files.hpp"
 #include "base/names.hpp"
 #include "host/installation/folders.hpp"
 #include "host/plugins/discovery.hpp"
@@ -44,7 +45,7 @@ Result<Located> as_plugin(PluginFile file) {
 Result<Located> locate_file(const std::string& what) {
     std::error_code ignored;
     if (!fs::exists(what, ignored))
-        return error("EGPU-X020", fmt::format("{}: no such file", what));
+        return no_such_file(what);
     if (what.ends_with(kPluginSuffix))
         return as_plugin(read_plugin_file(what));
     if (what.ends_with(kSourceSuffix))
@@ -52,8 +53,8 @@ Result<Located> locate_file(const std::string& what) {
     if (what.ends_with(kObjectSuffix))
         return Located{WhatKind::object, bare_name(what), what, std::nullopt};
     if (what.ends_with(".yaml"))
-        return error("EGPU-X022", fmt::format("{}: probe sets are not available in this version", what),
-                     "give a plugin's or program's name, a .so, a .bpf.c or a .bpf.o file");
+        return error("EGPU-X022", fmt::format("{} is a probe set: it holds probes, and is none itself", what),
+                     "egpu run -p takes it");
     return error("EGPU-X022", fmt::format("{} is neither a .bpf.c nor a .bpf.o nor a .so file", what));
 }
 

@@ -112,6 +112,25 @@ Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what)
     return object_of(*located);
 }
 
+void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options, const std::vector<std::string>& only) {
+    probe.programs.clear();
+    for (std::uint32_t i = 0; i < probe.object->programs.size(); ++i) {
+        const auto& program = probe.object->programs[i];
+        if (!only.empty() && std::find(only.begin(), only.end(), program.name) == only.end())
+            continue;
+        CheckedProgram checked;
+        checked.index = i;
+        auto verification = ebpf::verify(*probe.object, program, options);
+        if (!verification)
+            checked.refusal = verification.errors();
+        else if (auto refusals = refused_everywhere(*verification); !refusals.empty())
+            checked.refusal = std::move(refusals);
+        else
+            checked.verification = std::move(*verification);
+        probe.programs.push_back(std::move(checked));
+    }
+}
+
 Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options) {
     auto located = locate(what);
     if (!located)
@@ -128,18 +147,7 @@ Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOpti
     probe.path = located->path;
     probe.has_code = located->plugin && located->plugin->about->has_code;
     probe.object = *object;
-    for (std::uint32_t i = 0; i < probe.object->programs.size(); ++i) {
-        CheckedProgram checked;
-        checked.index = i;
-        auto verification = ebpf::verify(*probe.object, probe.object->programs[i], options);
-        if (!verification)
-            checked.refusal = verification.errors();
-        else if (auto refusals = refused_everywhere(*verification); !refusals.empty())
-            checked.refusal = std::move(refusals);
-        else
-            checked.verification = std::move(*verification);
-        probe.programs.push_back(std::move(checked));
-    }
+    check_programs(probe, options);
     if (probe.programs.empty())
         return error("EGPU-B020", fmt::format("{} holds no program for the GPU", what),
                      "a program stands in a section such as SEC(\"gpu/load.global\")");

@@ -9,6 +9,7 @@
 #include "base/result.hpp"
 #include "ebpf/object/object.hpp"
 #include "ebpf/verifier/verifier.hpp"
+#include "host/catalogue/selection.hpp"
 #include "host/installation/folders.hpp"
 
 namespace egpu::host {
@@ -27,11 +28,16 @@ struct LoadedProbe {
     bool has_code = false;  ///< `path` is a plugin with code of its own, to be called during the session
     std::shared_ptr<const ebpf::Object> object;
     std::vector<CheckedProgram> programs;
+    std::vector<KernelSelection> kernels;  ///< each narrows the others; none: all kernels
 };
 
 /// An object from a name or a file (.bpf.c is compiled, .bpf.o read, of a plugin its own). Errors: EGPU-X02x with "did
 /// you mean", EGPU-X08x for plugins, the compiler's messages, EGPU-B0xx.
 Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what);
+
+/// The verifier over the programs of probe.object, or of those that `only` names: probe.programs is made anew.
+void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options = {},
+                    const std::vector<std::string>& only = {});
 
 /// load_object and the verifier.
 Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options = {});

@@ -108,6 +108,8 @@ struct Recording::State {
     std::uint32_t writer_pid = 0;
     std::uint64_t writer_start_time = 0;
     std::int64_t most_samples = kMostSamples;
+    std::string catalogue;           // that the view's was made from
+    std::int64_t data_version = -1;  // of the file, when it was read last
     SourceState state = SourceState::ended;
     std::string state_text;
 
@@ -116,6 +118,7 @@ struct Recording::State {
     void read_messages();
     Status read_view();
     Status read_maps(SessionView& fresh);
+    std::int64_t version_now();
     bool read_series();
     bool read_values(std::vector<Sample>& samples);
     std::vector<Sample> read_samples();
@@ -189,10 +192,11 @@ Status Recording::State::read_maps(SessionView& fresh) {
 
 Status Recording::State::read_view() {
     SessionView fresh;
-    Statement catalogue(database, "SELECT json FROM catalogue");
-    if (!catalogue.step())
+    Statement rows(database, "SELECT json FROM catalogue");
+    if (!rows.step())
         return ok();  // egpu was killed before it wrote the first second
-    auto parsed = catalogue_from_json(catalogue.text(0));
+    std::string json = rows.text(0);
+    auto parsed = json == catalogue ? Result<Catalogue>(view.catalogue) : catalogue_from_json(json);
     if (!parsed)
         return error("EGPU-R013", fmt::format("{}: {}", file, parsed.error().message),
                      fmt::format("it was made by egpu {}", facts.egpu_version));
@@ -241,8 +245,15 @@ Status Recording::State::read_view() {
         });
     if (Status maps = read_maps(fresh); !maps)
         return maps;
+    catalogue = std::move(json);
     view = std::move(fresh);
     return ok();
+}
+
+/// Differs where another process has written.
+std::int64_t Recording::State::version_now() {
+    Statement pragma(database, "PRAGMA data_version");
+    return pragma.step() ? pragma.integer(0) : -1;
 }
 
 bool Recording::State::read_series() {
@@ -272,17 +283,20 @@ bool Recording::State::read_series() {
 /// Clocks, points and histograms of samples whose ids are one behind the other.
 bool Recording::State::read_values(std::vector<Sample>& samples) {
     const std::int64_t first = last_sample + 1, last = last_sample + static_cast<std::int64_t>(samples.size());
-    const auto sample_of = [&](const Statement& row) -> Sample& {
-        return samples[static_cast<std::size_t>(row.integer(0) - first)];
+    // A damaged index gives rows that were not asked for.
+    const auto sample_of = [&](const Statement& row) -> Sample* {
+        const std::int64_t id = row.integer(0);
+        return id < first || id > last ? nullptr : &samples[static_cast<std::size_t>(id - first)];
     };
     Statement clock_rows(
         database, "SELECT sample, clock, monotonic_ns FROM clocks WHERE sample BETWEEN ?1 AND ?2 ORDER BY sample");
     clock_rows.with(first, last);
     while (clock_rows.step()) {
-        auto& own = sample_of(clock_rows).clocks;
+        Sample* const sample = sample_of(clock_rows);
         const std::uint32_t clock = clock_rows.small(1);
-        if (clock >= kMostClocks)
+        if (sample == nullptr || clock >= kMostClocks)
             return false;
+        auto& own = sample->clocks;
         own.resize(std::max<std::size_t>(own.size(), std::size_t{clock} + 1));
         own[clock] = clock_rows.number(2);
     }
@@ -298,17 +312,19 @@ bool Recording::State::read_values(std::vector<Sample>& samples) {
     Statement points(database, "SELECT sample, series, epoch, value FROM points WHERE sample BETWEEN ?1 AND ?2");
     points.with(first, last);
     while (points.step()) {
-        if (points.small(1) >= table.size())
+        Sample* const sample = sample_of(points);
+        if (sample == nullptr || points.small(1) >= table.size())
             return false;
-        sample_of(points).points.push_back({points.small(1), points.small(2), points.number(3)});
+        sample->points.push_back({points.small(1), points.small(2), points.number(3)});
     }
     Statement slots(database, "SELECT sample, series, epoch, slots FROM histograms WHERE sample BETWEEN ?1 AND ?2");
     slots.with(first, last);
     while (slots.step()) {
         HistogramPoint point{.series = slots.small(1), .epoch = slots.small(2), .slots = {}};
-        if (point.series >= table.size() || !slots_from_text(slots.text(3), point.slots))
+        Sample* const sample = sample_of(slots);
+        if (sample == nullptr || point.series >= table.size() || !slots_from_text(slots.text(3), point.slots))
             return false;
-        sample_of(slots).histograms.push_back(point);
+        sample->histograms.push_back(point);
     }
     return true;
 }
@@ -355,7 +371,8 @@ void Recording::State::judge() {
     if (state == SourceState::damaged)
         return;
     if (facts.finished)
-        return end(SourceState::ended, view.drained ? "ended" : "ended without a last copy of the maps");
+        return end(SourceState::ended,
+                   view.drained || view.agent_pid == 0 ? "ended" : "ended without a last copy of the maps");
     if (segment::process_alive(writer_pid, writer_start_time))
         return end(SourceState::live, {});
     end(SourceState::ended, "egpu was killed while it wrote this: what came in its last second is missing");
@@ -414,15 +431,29 @@ Result<std::unique_ptr<Recording>> Recording::open(const std::string& file) {
 std::vector<Sample> Recording::take_samples() {
     if (state_->state == SourceState::damaged)
         return {};
-    const bool growing = state_->state == SourceState::live;
-    auto samples = state_->read_samples();
-    // What is being written has a new end.
-    if (growing && state_->state != SourceState::damaged) {
-        if (const Status again = state_->read_all(); !again && !state_->database.busy())
-            state_->end(SourceState::damaged, again.error().message);
-        state_->database.forget_failure();
+    State& own = *state_;
+    if (own.state != SourceState::live)
+        return own.read_samples();
+    // What is being written has a new end now and then.
+    const std::int64_t version = own.version_now();
+    if (version == own.data_version && version >= 0 &&
+        own.last_sample == static_cast<std::int64_t>(own.facts.samples)) {
+        own.judge();
+        return {};
     }
+    auto samples = own.read_samples();
+    if (own.state == SourceState::damaged)
+        return samples;
+    if (const Status again = own.read_all(); again)
+        own.data_version = version;
+    else if (!own.database.busy())
+        own.end(SourceState::damaged, again.error().message);
+    own.database.forget_failure();
     return samples;
+}
+
+SessionView Recording::take_view() && {
+    return std::move(state_->view);
 }
 
 const SeriesTable& Recording::series() const {

@@ -41,6 +41,8 @@ public:
     std::string control_path() const override { return {}; }
 
     const RecordingFacts& facts() const;
+    /// Hands the view over, for whoever wants the session's last state and no samples.
+    SessionView take_view() &&;
 
 private:
     struct State;

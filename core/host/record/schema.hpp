@@ -28,8 +28,8 @@ CREATE TABLE points(sample INTEGER, series INTEGER, epoch INTEGER NOT NULL, valu
 CREATE TABLE histograms(sample INTEGER, series INTEGER, epoch INTEGER NOT NULL, slots TEXT NOT NULL,
                         PRIMARY KEY (sample, series)) WITHOUT ROWID;
 CREATE TABLE messages(id INTEGER PRIMARY KEY, unix_ns INTEGER NOT NULL, text TEXT NOT NULL);
-CREATE TABLE findings(id INTEGER PRIMARY KEY, name TEXT NOT NULL, kernel INTEGER NOT NULL, place TEXT NOT NULL,
-                      text TEXT NOT NULL);
+CREATE TABLE findings(id INTEGER PRIMARY KEY, name TEXT NOT NULL, severity TEXT NOT NULL, plugin TEXT NOT NULL,
+                      kernel INTEGER NOT NULL, place TEXT NOT NULL, text TEXT NOT NULL);
 CREATE VIEW kernels AS
   SELECT json_extract(k.value, '$.id') AS id, json_extract(k.value, '$.name') AS name,
          json_extract(k.value, '$.signature') AS signature, json_extract(k.value, '$.module') AS module,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/record/writer.hpp"
 
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bit>
@@ -26,6 +28,33 @@ namespace fs = std::filesystem;
 /// The file is readable at any moment, one file only (no -wal beside it), and is not forced to disk: a killed egpu
 /// loses nothing that was committed, a machine that loses its power may.
 constexpr const char* kPragmas = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA page_size = 4096;";
+
+/// Where files have a size limit (ulimit -f), writing beyond it gives an error, and by default a signal that ends the
+/// process: not on this thread while this stands.
+class NoSizeSignal {
+public:
+    NoSizeSignal() {
+        ::sigemptyset(&set_);
+        ::sigaddset(&set_, SIGXFSZ);
+        ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    }
+    ~NoSizeSignal() {
+        const timespec none{};
+        if (::sigismember(&before_, SIGXFSZ) == 0)
+            while (::sigtimedwait(&set_, nullptr, &none) > 0) {
+            }
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    NoSizeSignal(const NoSizeSignal&) = delete;
+    NoSizeSignal& operator=(const NoSizeSignal&) = delete;
+
+private:
+    sigset_t set_, before_;
+};
+
+const char* name_of(Severity severity) {
+    return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "hint";
+}
 
 Diagnostic cannot_write(const std::string& file, const std::string& why) {
     return error("EGPU-R001", fmt::format("{}: {}", file, why), "name a file in a folder that can be written");
@@ -139,6 +168,7 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::stri
     std::error_code failed;
     fs::remove(file, failed);
     fs::remove(file + "-journal", failed);
+    const NoSizeSignal no_signal;
     std::unique_ptr<RecordingWriter> writer(new RecordingWriter(file, interval_ms));
     if (writer->database_.failed())
         return cannot_write(file, writer->database_.problem());
@@ -156,6 +186,7 @@ Status RecordingWriter::finish(std::span<const Sample> samples, const Source& so
 
 Status RecordingWriter::carry_out(std::span<const Sample> samples, const Source& source, const SessionView& view,
                                   const std::string* summary) {
+    const NoSizeSignal no_signal;
     writing_ = written_;
     database_.run("BEGIN IMMEDIATE");
     put_meta(view, summary);
@@ -271,9 +302,12 @@ void RecordingWriter::put_maps(const SessionView& view) {
 }
 
 void RecordingWriter::put_findings(const SessionView& view) {
-    Statement insert(database_, "INSERT INTO findings(name, kernel, place, text) VALUES(?1, ?2, ?3, ?4)");
+    Statement insert(
+        database_, "INSERT INTO findings(name, severity, plugin, kernel, place, text) VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
     for (const auto& finding : find_all(view))
-        insert.with(finding.id, finding.kernel_id, finding.place, finding.text).run();
+        insert
+            .with(finding.id, name_of(finding.severity), finding.plugin, finding.kernel_id, finding.place, finding.text)
+            .run();
 }
 
 }  // namespace egpu::host

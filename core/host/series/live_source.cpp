@@ -17,6 +17,18 @@ namespace {
 /// A catalogue and its maps are published one after the other: a view that makes no sense is looked at again.
 constexpr std::uint32_t kMostFailures = 10;
 
+/// A map that its writer kept busy is as it was a moment ago, not unknown.
+void keep_former_copies(std::vector<MapData>& former, std::uint64_t former_ns, SessionView& view) {
+    for (std::size_t i = 0; i < former.size() && i < view.maps.size(); ++i) {
+        if (view.maps[i].age_ns || !former[i].age_ns)
+            continue;
+        const Map* const map = view.maps[i].map;
+        view.maps[i] = std::move(former[i]);
+        view.maps[i].map = map;
+        *view.maps[i].age_ns += view.monotonic_ns - former_ns;
+    }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Source>> LiveSource::open(const std::string& session) {
@@ -42,12 +54,12 @@ std::string LiveSource::control_path() const {
 }
 
 Status LiveSource::read() {
+    const std::uint64_t before_ns = view_.monotonic_ns;
     mapping_.refresh();
     const std::uint32_t version = segment::load_acquire(mapping_.view().header().catalogue_version);
     Catalogue catalogue;
     if (catalogue_version_ == version) {
         // Taken out of the view and put back below: it may hold thousands of kernels.
-        view_.maps.clear();
         catalogue = std::move(view_.catalogue);
     } else {
         auto fresh = catalogue_from_json(segment::read_catalogue(mapping_.view()));
@@ -61,6 +73,7 @@ Status LiveSource::read() {
         catalogue_version_.reset();
         return view.errors();
     }
+    keep_former_copies(view_.maps, before_ns, *view);
     view_ = std::move(*view);
     catalogue_version_ = version;
     view_.catalogue_version = version;
@@ -79,7 +92,8 @@ void LiveSource::look_for_end() {
     const auto state = segment::load_acquire(header.state);
     const auto agent = segment::load_acquire(header.agent_pid);
     if (!segment::process_alive(header.host_pid, header.host_start_time))
-        return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED ? "ended" : "ended: its egpu process is gone");
+        return finish(SourceState::ended,
+                      state >= EGPU_SESSION_DRAINED || agent == 0 ? "ended" : "ended: its egpu process is gone");
     if (agent != 0 && !segment::process_alive(agent, segment::load_relaxed(header.agent_start_time)))
         return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED
                                               ? "ended"

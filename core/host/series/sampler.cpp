@@ -50,13 +50,15 @@ Sample Sampler::sample(const SessionView& view) {
     Sample sample;
     sample.unix_ns = view.unix_ns;
     sample.monotonic_ns = view.monotonic_ns;
-    sample.clocks.assign(kFirstMapClock + view.maps.size(), 0);
-    sample.clocks[kSessionClock] = view.monotonic_ns;
+    clocks_.resize(std::max(clocks_.size(), kFirstMapClock + view.maps.size()));
+    clocks_[kSessionClock] = view.monotonic_ns;
+    sample.clocks = clocks_;  // those of maps that were not copied stand still
     maps_.resize(std::max(maps_.size(), view.maps.size()));
     sample_launches(view, sample);
     for (std::size_t i = 0; i < view.maps.size(); ++i)
         sample_map(view, i, sample);
     sample_traffic(view, sample);
+    clocks_ = sample.clocks;
     return sample;
 }
 

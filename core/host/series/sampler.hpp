@@ -75,6 +75,7 @@ private:
     std::vector<Last> last_;                              // by series
     std::vector<std::unique_ptr<HistogramSlots>> slots_;  // of histograms, what Last::slots points to
     std::vector<MapState> maps_;                          // by map
+    std::vector<std::uint64_t> clocks_;                   // of the sample before
     std::string traffic_map_;                             // that counted the traffic in the sample before
     std::uint64_t left_out_ = 0;
 };

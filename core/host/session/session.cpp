@@ -46,6 +46,8 @@ segment::SegmentRequest request_for(const Pipeline& pipeline, const SessionOptio
     request.wait_ms = options.wait_ms;
     request.gpu_memory_limit = options.gpu_memory_bytes;
     request.sample_launches = options.sample_launches;
+    request.launch_skip = options.launch_skip;
+    request.launch_count = options.launch_count;
     request.time_launches = !options.simulated;
     request.measure_overhead = options.measure_overhead && !options.simulated;
     request.reserve_bytes = options.reserve_bytes;
@@ -144,7 +146,10 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     auto& catalogue = state->pipeline.catalogue();
     catalogue.session = static_cast<std::uint32_t>(::getpid());
     catalogue.command = options.command;
+    catalogue.probe_sets = options.probe_sets;
     catalogue.sample_launches = options.sample_launches;
+    catalogue.launch_skip = options.launch_skip;
+    catalogue.launch_count = options.launch_count;
     catalogue.measure_overhead = options.measure_overhead;
     catalogue.started_unix_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())

@@ -18,11 +18,14 @@ namespace egpu::host {
 struct SessionOptions {
     std::vector<std::string> command;
     std::vector<LoadedProbe> probes;
+    std::vector<std::string> probe_sets;  ///< as asked for
     KernelSelection kernels;
     bool simulated = false;  ///< preload the stand-ins
     std::uint32_t wait_ms = 2000;
     std::uint64_t gpu_memory_bytes = std::uint64_t{64} << 20;
     std::uint32_t sample_launches = 1;                     ///< one in so many of each kernel runs its copy
+    std::uint64_t launch_skip = 0;                         ///< not the first so many launches of each kernel,
+    std::uint64_t launch_count = 0;                        ///< only the so many after them; 0: all
     bool measure_overhead = false;                         ///< compare times; nothing on a simulated device
     std::uint64_t reserve_bytes = std::uint64_t{5} << 20;  ///< of the segment, for maps of probes added later
     /// How long to wait, after the application's end, for figures of kernels without programs.

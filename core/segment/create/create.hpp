@@ -41,6 +41,8 @@ struct SegmentRequest {
     std::uint64_t reserve_bytes = 0;                         ///< for maps of probes that are added later
     std::uint32_t copy_capacity = 2048;
     std::uint32_t sample_launches = 1;  ///< one launch in so many of each kernel runs its copy
+    std::uint64_t launch_skip = 0;      ///< not the first so many
+    std::uint64_t launch_count = 0;     ///< only the so many after them; 0: all
     bool time_launches = false;         ///< launches of copies are timed now and then
     bool measure_overhead = false;      ///< launches alternate between copy and original, and are timed
 };

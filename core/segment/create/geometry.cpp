@@ -178,6 +178,11 @@ void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geo
     header.copy_times = geometry.copy_times;
     header.reserve = geometry.reserve;
     header.sample_launches = request.sample_launches;
+    header.takes_turns = request.sample_launches > 1 || request.launch_skip != 0 || request.launch_count != 0 ? 1 : 0;
+    // The agent counts turns in 32 bits; a window beyond them is one without an end.
+    header.launch_skip = static_cast<std::uint32_t>(std::min<std::uint64_t>(request.launch_skip, UINT32_MAX));
+    header.launch_count =
+        request.launch_skip + request.launch_count <= UINT32_MAX ? static_cast<std::uint32_t>(request.launch_count) : 0;
     header.measure_overhead = request.measure_overhead ? 1 : 0;
     header.time_launches = request.time_launches || request.measure_overhead ? 1 : 0;
     header.catalogue[0] = geometry.catalogue[0];

@@ -127,7 +127,10 @@ struct egpu_segment_header {
     struct egpu_extent copy_times; /* egpu_copy_times[], by copy id - 1; empty without time_launches */
     uint32_t gpu_memory_most_kib;  /* A: the most that gpu_memory_kib was */
     uint32_t time_launches;        /* H: 1: launches of copies are timed now and then, or (measure_overhead) in pairs */
-    uint8_t reserved[96];
+    uint32_t takes_turns;          /* H: 1 where some launches run the original: sampled, or outside the window */
+    uint32_t launch_skip;          /* H: so many launches of each kernel run the original first */
+    uint32_t launch_count;         /* H: so many run the copy then, as sample_launches says; 0: all. Their sum fits */
+    uint8_t reserved[84];
     uint64_t graph_launches;        /* A: launches of instantiated graphs */
     uint64_t graph_launches_partly; /* A: of these, those that may have run kernels that nobody counted */
 };

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/file_images.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/terminal.hpp"
+#include "ptx/fatbin/image.hpp"
+
+namespace egpu::cli {
+namespace {
+
+Diagnostic without_kernels(const std::string& file, bool no_code, std::uint32_t architecture) {
+    Diagnostic note = no_code ? error("EGPU-X056", fmt::format("{} holds no device code", file),
+                                      "code that is loaded while a program runs is seen by egpu kernels -- PROGRAM")
+                              : error("EGPU-X056", fmt::format("{} holds no kernel for sm_{}", file, architecture),
+                                      "--arch names another architecture");
+    note.severity = Severity::warning;
+    return note;
+}
+
+}  // namespace
+
+Result<std::uint32_t> parse_architecture(const std::string& text) {
+    const std::string_view digits = text.starts_with("sm_") ? std::string_view(text).substr(3) : std::string_view(text);
+    std::uint32_t value = 0;
+    for (const char c : digits) {
+        if (c < '0' || c > '9' || value > 999)
+            return error("EGPU-X052", fmt::format("--arch '{}' is no architecture", text), "write it as sm_90");
+        value = value * 10 + static_cast<std::uint32_t>(c - '0');
+    }
+    if (value < 50)
+        return error("EGPU-X052", fmt::format("--arch '{}' is no architecture", text), "write it as sm_90");
+    return value;
+}
+
+bool add_file_images(host::Pipeline& pipeline, const std::vector<std::string>& files, const host::Device& device) {
+    bool failed = false;
+    for (const auto& file : files) {
+        const auto images = ptx::read_images_of_file(file);
+        if (!images) {
+            print_errors(images.errors());
+            failed = true;
+            continue;
+        }
+        const std::size_t before = pipeline.catalogue().kernels.size();
+        for (const auto& image : *images)
+            pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
+        if (pipeline.catalogue().kernels.size() == before)
+            print_errors({without_kernels(file, images->empty(), device.compute_capability)});
+    }
+    return !failed;
+}
+
+}  // namespace egpu::cli

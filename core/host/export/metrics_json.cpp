@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/export/metrics_json.hpp"
+
+#include <algorithm>
+
+#include "host/findings/metrics.hpp"
+
+namespace egpu::host {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json text_or_null(const std::string& text) {
+    return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
+const char* unit_of(ebpf::Role role) {
+    switch (role) {
+        case ebpf::Role::bytes:
+            return "bytes";
+        case ebpf::Role::cycles:
+            return "cycles";
+        case ebpf::Role::nanoseconds:
+            return "ns";
+        case ebpf::Role::count:
+            return "count";
+        default:
+            return "number";
+    }
+}
+
+/// A key cell as a metric's label: ids for kernels and sites, words for enums, numbers else.
+void add_labels(const SessionView& view, const Row& row, ordered_json& metric) {
+    if (row.kernel_id != 0)
+        metric["kernel"] = row.kernel_id;
+    if (row.site_id != 0) {
+        const Site* site = view.catalogue.site(row.site_id);
+        metric["site"] = row.site_id;
+        metric["line"] = text_or_null(site->place());
+        metric["file"] = text_or_null(site->file);
+        metric["opcode"] = site->opcode;
+    }
+    for (const auto& cell : row.key) {
+        if (cell.field->role == ebpf::Role::kernel_id || cell.field->role == ebpf::Role::site_id)
+            continue;
+        const std::string name = cell.field->name.empty() ? "key" : cell.field->name;
+        metric[name] = cell.field->enumerators.empty() ? ordered_json(cell.raw) : ordered_json(cell.text);
+    }
+}
+
+std::string probe_of(const MapData& data) {
+    return data.map->name.substr(0, data.map->name.find('/'));
+}
+
+void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& metrics) {
+    const std::string probe = probe_of(data);
+    for (const auto& row : read_rows(data, view.catalogue)) {
+        // Rows of a kernel that never ran instrumented hold nothing: unknown, not 0.
+        const bool counted = row.kernel_id == 0 || view.counts[row.kernel_id - 1].instrumented != 0;
+        const Coverage coverage = view.coverage_of(data, row.kernel_id);
+        for (const auto& cell : row.values) {
+            const std::string field = cell.field->name.empty() || !cell.field->histogram.empty()
+                                          ? data.map->definition.name
+                                          : cell.field->name;
+            ordered_json metric;
+            metric["name"] = probe + "." + field;
+            metric["map"] = data.map->definition.name;
+            if (!cell.field->histogram.empty())
+                metric["histogram"] = cell.field->histogram;
+            const bool simulated_cycles = view.simulated && cell.field->role == ebpf::Role::cycles;
+            metric["unit"] = simulated_cycles ? "simulated cycles" : unit_of(cell.field->role);
+            add_labels(view, row, metric);
+            metric["launches"] = coverage.launches;
+            metric["launches_covered"] = coverage.covered;
+            if (!counted)
+                metric["value"] = nullptr;
+            else if (cell.elements.size() == 1)
+                metric["value"] = cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
+                                                        : ordered_json(cell.elements[0]);
+            else
+                metric["values"] = cell.elements;
+            metrics.push_back(std::move(metric));
+        }
+    }
+}
+
+bool has_field(const ebpf::TypeShape& shape, std::string_view name) {
+    return std::any_of(shape.fields.begin(), shape.fields.end(), [&](const auto& field) { return field.name == name; });
+}
+
+/// The probe whose map is taken for derived figures, by a field of its values; "" where there is none.
+std::string feeding_probe(const SessionView& view, std::string_view key_field, std::string_view value_field) {
+    for (const auto& data : view.maps)
+        if (data.age_ns && feeds_metrics(view, data) && has_field(data.map->definition.value, value_field) &&
+            (key_field.empty() || has_field(data.map->definition.key, key_field)))
+            return probe_of(data);
+    return {};
+}
+
+/// Figures that are made of several fields; a kernel for which one is not known has none.
+void add_derived(const SessionView& view, ordered_json& metrics) {
+    const std::string traffic = feeding_probe(view, "access", "requested_bytes");
+    const std::string sectors = feeding_probe(view, "", "sectors");
+    for (const auto& [kernel, figures] : kernel_metrics(view)) {
+        const std::uint64_t launches =
+            kernel >= 1 && kernel <= view.counts.size() ? view.counts[kernel - 1].launches : 0;
+        if (figures.bytes_per_second && !traffic.empty())
+            metrics.push_back({{"name", traffic + ".kernel_throughput"},
+                               {"unit", "bytes_per_s"},
+                               {"kernel", kernel},
+                               {"space", "global"},
+                               {"bound", "at_least"},
+                               {"launches", launches},
+                               {"launches_covered", figures.traffic_launches},
+                               {"value", *figures.bytes_per_second}});
+        if (sectors.empty())
+            continue;
+        if (figures.sectors_per_load)
+            metrics.push_back({{"name", sectors + ".sectors_per_load"},
+                               {"unit", "number"},
+                               {"kernel", kernel},
+                               {"launches", launches},
+                               {"launches_covered", figures.sector_launches},
+                               {"value", *figures.sectors_per_load}});
+        if (figures.sector_use)
+            metrics.push_back({{"name", sectors + ".sector_use"},
+                               {"unit", "ratio"},
+                               {"kernel", kernel},
+                               {"launches", launches},
+                               {"launches_covered", figures.sector_launches},
+                               {"value", *figures.sector_use}});
+    }
+}
+
+}  // namespace
+
+ordered_json metrics_json(const SessionView& view) {
+    ordered_json metrics = ordered_json::array();
+    for (const auto& data : view.maps)
+        if (data.age_ns)
+            add_metrics_of(view, data, metrics);
+    add_derived(view, metrics);
+    return metrics;
+}
+
+}  // namespace egpu::host

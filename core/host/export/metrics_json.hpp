@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of a session as the summary lists them (TARGETS E7): every value of every map, and what is derived.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "host/view/session_view.hpp"
+
+namespace egpu::host {
+
+/// A list of objects: "name" ("bandwidth.requested_bytes"), "unit", labels, "value" (null: unknown) or "values" of a
+/// histogram. Derived ones have no "map"; "bound": "at_least" where only so much is known.
+nlohmann::ordered_json metrics_json(const SessionView& view);
+
+}  // namespace egpu::host
