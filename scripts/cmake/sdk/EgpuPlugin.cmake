@@ -132,7 +132,8 @@ __asm__(\".section .rodata\\n\"
         \".globl ${symbol}_end\\n.hidden ${symbol}_end\\n${symbol}_end:\\n\"
         \".byte 0\\n.text\\n\");
 ${descriptor}" @ONLY)
-  set_source_files_properties("${source}" PROPERTIES OBJECT_DEPENDS "${object};${checked}")
+  # Link-time optimisation does not look into assembly.
+  set_source_files_properties("${source}" PROPERTIES OBJECT_DEPENDS "${object};${checked}" COMPILE_OPTIONS -fno-lto)
   set(${out} "${source}" PARENT_SCOPE)
 endfunction()
 
