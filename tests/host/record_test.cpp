@@ -199,6 +199,8 @@ TEST_F(Recorded, AKilledWriterLeavesWhatItWrote) {
 
 TEST_F(Recorded, KilledAtAnyMomentItIsReadable) {
     for (int attempt = 0; attempt < 12; ++attempt) {
+        fs::remove(file);
+        fs::remove(file + "-journal");
         const pid_t child = ::fork();
         if (child == 0) {
             FakeSource source;
@@ -215,7 +217,6 @@ TEST_F(Recorded, KilledAtAnyMomentItIsReadable) {
             }
             ::_exit(1);
         }
-        // The file of the attempt before is replaced: from the first transaction on there is a recording.
         const auto is_written = [&] {
             auto recording = Recording::open(file);
             return recording && (*recording)->facts().samples > 0 && (*recording)->state() == SourceState::live;
