@@ -199,6 +199,8 @@ TEST_F(Recorded, AKilledWriterLeavesWhatItWrote) {
 
 TEST_F(Recorded, KilledAtAnyMomentItIsReadable) {
     for (int attempt = 0; attempt < 12; ++attempt) {
+        fs::remove(file);
+        fs::remove(file + "-journal");
         const pid_t child = ::fork();
         if (child == 0) {
             FakeSource source;
@@ -206,24 +208,31 @@ TEST_F(Recorded, KilledAtAnyMomentItIsReadable) {
             auto writer = RecordingWriter::create(file, 50);
             while (writer) {
                 play_some(source, view, 10);
-                if (!(*writer)->write(source.take_samples(), source))
+                const auto samples = source.take_samples();
+                Status written = (*writer)->write(samples, source);
+                while (!written && written.error().code == "EGPU-R004")
+                    written = (*writer)->write(samples, source);
+                if (!written)
                     break;
             }
             ::_exit(1);
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(20 + attempt * 13));
+        const auto is_written = [&] {
+            auto recording = Recording::open(file);
+            return recording && (*recording)->facts().samples > 0 && (*recording)->state() == SourceState::live;
+        };
+        for (int i = 0; i < 3000 && !is_written(); ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        std::this_thread::sleep_for(std::chrono::milliseconds(attempt * 7));
         ::kill(child, SIGKILL);
         int status = 0;
         ::waitpid(child, &status, 0);
         ASSERT_TRUE(WIFSIGNALED(status)) << "the writer failed by itself";
         auto recording = Recording::open(file);
-        if (!recording) {
-            // Before the first transaction was through there is no recording.
-            EXPECT_EQ(recording.error().code, "EGPU-R011") << to_text(recording.error());
-            continue;
-        }
+        ASSERT_TRUE(recording) << to_text(recording.error());
         const auto samples = take_all(**recording);
         EXPECT_EQ((*recording)->state(), SourceState::ended) << (*recording)->state_text();
+        EXPECT_GT(samples.size(), 0u);
         EXPECT_EQ(samples.size() % 10, 0u) << "whole transactions";
     }
 }
@@ -411,8 +420,8 @@ TEST_F(Recorded, TruncatedAndBentFilesHarmNothing) {
     EXPECT_GT(refused, 0);
 }
 
-TEST_F(Recorded, AHundredThousandKernels) {
-    constexpr std::uint32_t kKernels = 100'000;
+TEST_F(Recorded, MoreKernelsThanASessionCanHave) {
+    constexpr std::uint32_t kKernels = 20'000;
     FakeSource source;
     SessionView view = session_view({}, {});
     view.catalogue.kernels.assign(kKernels, view.catalogue.kernels[0]);
@@ -427,7 +436,7 @@ TEST_F(Recorded, AHundredThousandKernels) {
     source.show(view);
     for (int i = 0; i < 20; ++i) {
         pass(view, 50 * kMs);
-        view.counts[static_cast<std::size_t>(i) * 5000].launches += 7;
+        view.counts[static_cast<std::size_t>(i) * 1000].launches += 7;
         source.show(view);
     }
     auto writer = RecordingWriter::create(file, 50);
@@ -437,7 +446,7 @@ TEST_F(Recorded, AHundredThousandKernels) {
     ASSERT_TRUE(recording) << to_text(recording.error());
     expect_same(take_all(**recording), source.given());
     EXPECT_EQ((*recording)->view().catalogue.kernels.size(), kKernels);
-    EXPECT_EQ((*recording)->view().counts[5000].launches, 8u);
+    EXPECT_EQ((*recording)->view().counts[1000].launches, 8u);
 }
 
 }  // namespace

@@ -105,18 +105,29 @@ def unwritable():
 def full_disk():
     folder = os.path.join(FOLDER, "small")
     os.mkdir(folder)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", folder], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", folder], capture_output=True)
     if mounted.returncode != 0:
         limit = ["/bin/sh", "-c", "ulimit -f 100; trap '' XFSZ; exec \"$@\"", "sh"]
     else:
         limit = []
     try:
-        path = os.path.join(folder, "run.egpu")
+        path, errors = os.path.join(folder, "run.egpu"), os.path.join(FOLDER, "errors")
         line = [*limit, EGPU, "run", "-p", "bandwidth", "-p", "latency", "--record", path, "--record-interval", "10 ms", "--",
-                WORKLOAD, "loop", "--elements", "1024", "--seconds", "6"]
-        done = subprocess.run(line, capture_output=True, timeout=120)
-        equal((done.returncode, b"result ok" in done.stdout), (0, True), done.stderr.decode())
-        check(b"EGPU-R003" in done.stderr and b"not recorded" in done.stderr, done.stderr.decode())
+                WORKLOAD, "loop", "--elements", "1024", "--seconds", "120"]
+
+        def said():
+            with open(errors, "rb") as file:
+                return file.read()
+
+        with open(errors, "wb") as file:
+            process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=file)
+        wait_for(lambda: b"EGPU-R003" in said(), "the message", 60)
+        check(process.poll() is None, "the run goes on")
+        time.sleep(1.2)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        equal((process.returncode, b"result ok" in out), (0, True), said().decode())
+        check(b"not recorded" in said() and said().count(b"EGPU-R003") == 1, said().decode())
         check(info(path)["state"] == "ended", "what was written is readable")
     finally:
         if mounted.returncode == 0:

@@ -17,6 +17,12 @@ namespace {
 /// A catalogue and its maps are published one after the other: a view that makes no sense is looked at again.
 constexpr std::uint32_t kMostFailures = 10;
 
+/// The version is raised before a catalogue is written, the index turned when it is whole: both tell it from others.
+CatalogueMark mark_of(const egpu_segment_header& header) {
+    const std::uint32_t version = segment::load_acquire(header.catalogue_version);
+    return {version, segment::load_acquire(header.catalogue_index) & 1};
+}
+
 /// A map that its writer kept busy is as it was a moment ago, not unknown.
 void keep_former_copies(std::vector<MapData>& former, std::uint64_t former_ns, SessionView& view) {
     for (std::size_t i = 0; i < former.size() && i < view.maps.size(); ++i) {
@@ -56,9 +62,9 @@ std::string LiveSource::control_path() const {
 Status LiveSource::read() {
     const std::uint64_t before_ns = view_.monotonic_ns;
     mapping_.refresh();
-    const std::uint32_t version = segment::load_acquire(mapping_.view().header().catalogue_version);
+    const CatalogueMark mark = mark_of(mapping_.view().header());
     Catalogue catalogue;
-    if (catalogue_version_ == version) {
+    if (catalogue_ == mark) {
         // Taken out of the view and put back below: it may hold thousands of kernels.
         catalogue = std::move(view_.catalogue);
     } else {
@@ -70,13 +76,13 @@ Status LiveSource::read() {
     }
     auto view = view_session(mapping_.view(), std::move(catalogue));
     if (!view) {
-        catalogue_version_.reset();
+        catalogue_.reset();
         return view.errors();
     }
     keep_former_copies(view_.maps, before_ns, *view);
     view_ = std::move(*view);
-    catalogue_version_ = version;
-    view_.catalogue_version = version;
+    catalogue_ = mark;
+    view_.catalogue_version = mark.version * 2 + mark.index;
     for (std::size_t i = messages_.size(); i < view_.catalogue.diagnostics.size(); ++i)
         messages_.push_back({view_.unix_ns, view_.catalogue.diagnostics[i]});
     return ok();
@@ -91,10 +97,12 @@ void LiveSource::look_for_end() {
     const auto& header = mapping_.view().header();
     const auto state = segment::load_acquire(header.state);
     const auto agent = segment::load_acquire(header.agent_pid);
+    const auto agent_start = segment::load_relaxed(header.agent_start_time);
     if (!segment::process_alive(header.host_pid, header.host_start_time))
         return finish(SourceState::ended,
                       state >= EGPU_SESSION_DRAINED || agent == 0 ? "ended" : "ended: its egpu process is gone");
-    if (agent != 0 && !segment::process_alive(agent, segment::load_relaxed(header.agent_start_time)))
+    // An agent that has only just come has its pid there before its start time.
+    if (agent != 0 && agent_start != 0 && !segment::process_alive(agent, agent_start))
         return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED
                                               ? "ended"
                                               : "ended without a last copy of the maps: totals are at least these");

@@ -14,6 +14,12 @@
 
 namespace egpu::host {
 
+/// Which of the catalogues that a session published one after the other.
+struct CatalogueMark {
+    std::uint32_t version = 0, index = 0;
+    bool operator==(const CatalogueMark&) const = default;
+};
+
 class LiveSource final : public Source {
 public:
     /// A session of this user by its number ("4711"); "": the only one that runs. EGPU-X060, EGPU-X061 as
@@ -40,8 +46,8 @@ private:
     SessionView view_;
     Sampler sampler_;
     std::vector<SourceMessage> messages_;
-    std::optional<std::uint32_t> catalogue_version_;  // that view_ has
-    std::uint32_t failures_ = 0;                      // one behind the other
+    std::optional<CatalogueMark> catalogue_;  // that view_ has
+    std::uint32_t failures_ = 0;              // one behind the other
     SourceState state_ = SourceState::live;
     std::string state_text_;
 };

@@ -83,7 +83,9 @@ SessionInfo describe(const Candidate& candidate) {
     const egpu_segment_header& header = mapping.view().header();
     info.host_pid = header.host_pid;
     info.agent_pid = header.agent_pid;
-    info.agent_alive = process_alive(header.agent_pid, header.agent_start_time);
+    // One that has only just come has its pid there before its start time.
+    info.agent_alive = header.agent_start_time == 0 ? process_start_time(header.agent_pid) != 0
+                                                    : process_alive(header.agent_pid, header.agent_start_time);
     info.state = header.state;
     info.started_ns = header.started_ns;
     info.program = text_of(header.program, sizeof(header.program));
