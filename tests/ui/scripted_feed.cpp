@@ -97,7 +97,7 @@ void TestWindow::give(std::vector<Update> updates) {
             const auto extent = window.model().charts().extent();
             return extent && extent->end >= last;
         },
-        10'000);
+        60'000);
     EXPECT_TRUE(there) << "the window did not take the points";
     QTest::qWait(40);  // a frame more, so that it is painted
 }

@@ -8,7 +8,7 @@
 namespace egpu::ui {
 namespace {
 
-constexpr int kPadding = 8, kGap = 14, kSwatch = 10, kAway = 12;
+constexpr int kPadding = 8, kGap = 14, kSwatch = 20, kAway = 12;
 constexpr int kMostRows = 12;
 
 }  // namespace
@@ -50,8 +50,9 @@ void ChartWidget::paint_cursor_values(QPainter& painter, int x) {
         if (!trace->visible || shown >= static_cast<std::size_t>(cells.size()))
             continue;
         const auto& row = cells[static_cast<qsizetype>(shown++)];
-        painter.fillRect(QRect(box.left() + kPadding, y + metrics.height() / 2 - 2, kSwatch, 4),
-                         theme_->line(trace->style));
+        const int middle = y + metrics.height() / 2;
+        painter.setPen(theme_->pen(trace->style, 2));
+        painter.drawLine(box.left() + kPadding, middle, box.left() + kPadding + kSwatch, middle);
         int cell = box.left() + kPadding + kSwatch + 6;
         painter.setPen(theme_->text);
         painter.drawText(cell, y + metrics.ascent(), row[0]);

@@ -10,14 +10,14 @@
 namespace egpu::ui {
 namespace {
 
-constexpr int kTop = 32, kRow = 21, kLeft = 6, kBox = 13, kValueWidth = 92, kRight = 8;
+constexpr int kHead = 26, kTop = 32, kRow = 21, kLeft = 6, kBox = 13, kSample = 20, kValueWidth = 92, kRight = 8;
 
 }  // namespace
 
 Legend::Legend(Chart& chart, ChartLink& link, QWidget* parent) : QWidget(parent), chart_(chart), link_(link) {
     setFocusPolicy(Qt::StrongFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
-    setFixedWidth(300);
+    setFixedWidth(320);
     setAccessibleName(tr("Lines of %1").arg(QString::fromStdString(chart.title)));
     connect(&link_, &ChartLink::cursor_changed, this, [this] { update(); });
 }
@@ -50,13 +50,13 @@ void Legend::paintEvent(QPaintEvent*) {
     painter.fillRect(rect(), theme_->surface);
     painter.setPen(theme_->quiet_text);
     const QString when = link_.cursor() ? tr("at the cursor") : tr("newest");
-    painter.drawText(QRect(kLeft, 0, width() - kLeft - kRight, kTop), Qt::AlignRight | Qt::AlignVCenter, when);
+    painter.drawText(QRect(kLeft, 0, width() - kLeft - kRight, kHead), Qt::AlignRight | Qt::AlignVCenter, when);
     for (int row = first_; row < rows() && row < first_ + rows_that_fit(); ++row)
         paint_row(painter, row);
     const int below = rows() - first_ - rows_that_fit();
     if (below > 0 || first_ > 0) {
         painter.setPen(theme_->quiet_text);
-        painter.drawText(QRect(kLeft, 0, width(), kTop), Qt::AlignLeft | Qt::AlignVCenter,
+        painter.drawText(QRect(kLeft, 0, width(), kHead), Qt::AlignLeft | Qt::AlignVCenter,
                          tr("%1–%2 of %3").arg(first_ + 1).arg(std::min(rows(), first_ + rows_that_fit())).arg(rows()));
     }
 }
@@ -79,8 +79,11 @@ void Legend::paint_row(QPainter& painter, int row) {
                        QPointF(box.left() + 10, box.top() + 3.5)}));
         painter.setRenderHint(QPainter::Antialiasing, false);
     }
+    const int middle = area.top() + kRow / 2;
+    painter.setPen(theme_->pen(trace.style, 2));
+    painter.drawLine(kLeft + kBox + 7, middle, kLeft + kBox + 7 + kSample, middle);
     painter.setPen(trace.visible ? theme_->text : theme_->quiet_text);
-    const int text_left = kLeft + kBox + 7;
+    const int text_left = kLeft + kBox + 7 + kSample + 7;
     const QRect name(text_left, area.top(), width() - text_left - kValueWidth - kRight, kRow);
     painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter,
                      fontMetrics().elidedText(QString::fromStdString(trace.name), Qt::ElideMiddle, name.width()));

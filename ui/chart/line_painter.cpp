@@ -8,7 +8,8 @@ namespace egpu::ui {
 namespace {
 
 constexpr double kLineWidth = 1.6;
-constexpr int kTint = 34;  ///< of 255, under filled lines
+constexpr double kFlat = 3;  ///< pixels that a column is high at most where the line is drawn with its stroke
+constexpr int kTint = 34;    ///< of 255, under filled lines
 
 /// The points that a stretch of time shows, and one beyond each end: lines come from there.
 std::pair<std::uint64_t, std::uint64_t> shown_points(const SeriesBuffer& points, const TimeRange& range) {
@@ -17,6 +18,11 @@ std::pair<std::uint64_t, std::uint64_t> shown_points(const SeriesBuffer& points,
     begin -= begin > points.begin() ? 1 : 0;
     end += end < points.end() ? 1 : 0;
     return {begin, end};
+}
+
+/// Where a dashed or dotted line of columns has its holes.
+bool is_left_out(Stroke stroke, std::size_t column) {
+    return stroke == Stroke::dashed ? column % 9 >= 6 : stroke == Stroke::dotted && column % 5 >= 2;
 }
 
 }  // namespace
@@ -98,7 +104,9 @@ void LinePainter::draw_columns(const Trace& trace) {
         }
         const double x = std::floor(time_.left) + static_cast<double>(i) + 0.5;
         const double top = value_.to_pixel(high), bottom = value_.to_pixel(low);
-        lines_.emplace_back(x, top, x, std::max(bottom, top + 1));
+        // Strokes: parts of a line are left out, of a peak never.
+        if (bottom - top > kFlat || !is_left_out(trace.style.stroke, i))
+            lines_.emplace_back(x, top, x, std::max(bottom, top + 1));
         before = column.has_gap() ? nullptr : &column;
     }
     painter_.setRenderHint(QPainter::Antialiasing, false);

@@ -41,17 +41,11 @@ const char* column_unit(Unit unit) {
 
 }  // namespace
 
-Trace& Chart::trace(Palette& palette, const std::string& trace_id, const std::string& name) {
+Trace* Chart::find(const std::string& trace_id) {
     for (const auto& each : traces)
         if (each->id == trace_id)
-            return *each;
-    auto added = std::make_unique<Trace>();
-    added->id = trace_id;
-    added->name = name;
-    added->style = palette.style(trace_id);
-    added->visible = traces.size() < kShownAtFirst;
-    traces.push_back(std::move(added));
-    return *traces.back();
+            return each.get();
+    return nullptr;
 }
 
 std::size_t Chart::hidden() const {
@@ -73,11 +67,23 @@ Chart& Charts::add(Chart chart) {
     return **charts_.insert(place, std::make_unique<Chart>(std::move(chart)));
 }
 
-Trace& Charts::append(Chart& chart, const std::string& id, const std::string& name, Time time, double value) {
-    const std::size_t before = chart.traces.size();
-    Trace& trace = chart.trace(palette_, id, name);
-    if (chart.traces.size() != before)
-        trace.points = SeriesBuffer(points_);
+Trace& Charts::line(Chart& chart, const std::string& id, const std::string& name, const std::string& colour_of,
+                    std::optional<Stroke> stroke) {
+    if (Trace* found = chart.find(id))
+        return *found;
+    auto added = std::make_unique<Trace>();
+    added->id = id;
+    added->name = name;
+    added->style = palette_.style(colour_of);
+    added->style.stroke = stroke.value_or(added->style.stroke);
+    added->visible = chart.traces.size() < Chart::kShownAtFirst;
+    added->points = SeriesBuffer(points_);
+    chart.traces.push_back(std::move(added));
+    touch();
+    return *chart.traces.back();
+}
+
+void Charts::append(Trace& trace, Time time, double value) {
     if (std::isnan(value))
         trace.points.append_gap(time);
     else
@@ -86,6 +92,11 @@ Trace& Charts::append(Chart& chart, const std::string& id, const std::string& na
         extent_ = TimeRange{time, time};
     extent_->end = std::max(extent_->end, time);
     touch();
+}
+
+Trace& Charts::append(Chart& chart, const std::string& id, const std::string& name, Time time, double value) {
+    Trace& trace = line(chart, id, name, id);
+    append(trace, time, value);
     return trace;
 }
 

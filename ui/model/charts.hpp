@@ -33,7 +33,7 @@ struct ReferenceLine {
 };
 
 struct Chart {
-    static constexpr std::size_t kShownAtFirst = 8;  ///< lines that are visible unless somebody hides them
+    static constexpr std::size_t kShownAtFirst = 9;  ///< lines that are visible unless somebody hides them
 
     std::string id;
     std::string title;  ///< "Requested bandwidth"
@@ -45,8 +45,8 @@ struct Chart {
     std::optional<ReferenceLine> reference;
     std::vector<std::unique_ptr<Trace>> traces;
 
-    /// Finds a line or adds it. Beyond kShownAtFirst it starts hidden.
-    Trace& trace(Palette& palette, const std::string& id, const std::string& name);
+    /// Finds a line; nullptr where there is none.
+    Trace* find(const std::string& id);
     std::size_t hidden() const;
 };
 
@@ -59,7 +59,12 @@ public:
     Chart* find(const std::string& id);
     /// Adds one, below all others of its rank.
     Chart& add(Chart chart);
-    /// Appends a point to a line; the line is made where it is new.
+    /// Finds a line or adds it, in the colour of `colour_of`. Those beyond kShownAtFirst start hidden.
+    Trace& line(Chart& chart, const std::string& id, const std::string& name, const std::string& colour_of,
+                std::optional<Stroke> stroke = std::nullopt);
+    /// NaN: a gap.
+    void append(Trace& trace, Time time, double value);
+    /// Appends a point to a line of its own colour, which is made where it is new.
     Trace& append(Chart& chart, const std::string& id, const std::string& name, Time time, double value);
     /// Every line breaks here: what comes next is not connected with what was.
     void break_lines(Time time);

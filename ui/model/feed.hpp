@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ui/model/facts.hpp"
+#include "ui/model/palette.hpp"
 #include "ui/model/series_buffer.hpp"
 #include "ui/model/unit.hpp"
 
@@ -28,6 +29,8 @@ struct LineDefinition {
     bool shown = true;  ///< the chart, unless somebody hides it
     int rank = 0;       ///< of the chart
     std::string id, name;
+    std::string colour_of;          ///< what has one colour everywhere; "": the line has one of its own
+    Stroke stroke = Stroke::solid;  ///< where colour_of is named
     bool filled = false;
 };
 

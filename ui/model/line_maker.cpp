@@ -9,6 +9,13 @@
 namespace egpu::ui {
 namespace {
 
+constexpr const char* kAll = "all kernels";
+constexpr const char* kAllWritten = "all kernels, written";
+
+std::string colour_of_kernel(std::uint32_t id) {
+    return fmt::format("kernel {}", id);
+}
+
 Unit rate_unit(host::SeriesUnit unit) {
     return unit == host::SeriesUnit::bytes ? Unit::bytes_per_second : Unit::per_second;
 }
@@ -59,7 +66,7 @@ void LineMaker::restart() {
     window_ = host::RateWindow();
 }
 
-std::uint32_t LineMaker::line(const ChartKind& chart, const std::string& id, const std::string& name, bool filled,
+std::uint32_t LineMaker::line(const ChartKind& chart, const std::string& id, const std::string& name, const Look& look,
                               Update& update) {
     const auto found = numbers_.find({chart.id, id});
     if (found != numbers_.end())
@@ -74,8 +81,20 @@ std::uint32_t LineMaker::line(const ChartKind& chart, const std::string& id, con
         return kNoLine;
     }
     ++lines_of_[chart.id];
-    update.lines.push_back(
-        {chart.id, chart.title, chart.note, chart.unit, chart.logarithmic, chart.shown, chart.rank, id, name, filled});
+    LineDefinition definition;
+    definition.chart = chart.id;
+    definition.chart_title = chart.title;
+    definition.chart_note = chart.note;
+    definition.unit = chart.unit;
+    definition.logarithmic = chart.logarithmic;
+    definition.shown = chart.shown;
+    definition.rank = chart.rank;
+    definition.id = id;
+    definition.name = name;
+    definition.colour_of = look.colour_of;
+    definition.stroke = look.stroke;
+    definition.filled = look.filled;
+    update.lines.push_back(std::move(definition));
     numbers_[{chart.id, id}] = told_;
     return told_++;
 }
@@ -104,16 +123,19 @@ void LineMaker::add_bandwidth(const host::SeriesTable& table, const host::Sessio
                              Unit::bytes_per_second,
                              false,
                              0};
-    const auto add_two = [&](std::uint32_t kernel, const std::string& whose, const std::string& id, bool filled) {
+    const auto add_two = [&](std::uint32_t kernel, const std::string& whose, const std::string& id,
+                             const Look& read_look, const Look& written_look) {
         const auto rates = window_.kernel(kernel, table);
-        const auto read = line(chart, id + "/read", whose + "read", filled, update);
-        const auto written = line(chart, id + "/written", whose + "written", filled, update);
+        const auto read = line(chart, id + "/read", whose + "read", read_look, update);
+        const auto written = line(chart, id + "/written", whose + "written", written_look, update);
         put(read, rates.read, update);
         put(written, rates.written, update);
     };
-    add_two(0, "all kernels, ", "all", true);
-    for (const auto id : kernels_of(table, view, host::SessionField::read_bytes))
-        add_two(id, kernel_name(view, id) + ", ", fmt::format("kernel {}", id), false);
+    add_two(0, "all kernels, ", "all", {kAll, Stroke::solid, true}, {kAllWritten, Stroke::solid});
+    for (const auto id : kernels_of(table, view, host::SessionField::read_bytes)) {
+        const std::string colour = colour_of_kernel(id);
+        add_two(id, kernel_name(view, id) + ", ", colour, {colour, Stroke::solid}, {colour, Stroke::dashed});
+    }
 }
 
 void LineMaker::add_launches(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
@@ -121,24 +143,25 @@ void LineMaker::add_launches(const host::SeriesTable& table, const host::Session
     const auto all = table.of_session(host::SessionField::launches);
     if (!all)
         return;
-    put(line(chart, "all", "all kernels", true, update), window_.rate(*all), update);
+    put(line(chart, "all", "all kernels", {kAll, Stroke::solid, true}, update), window_.rate(*all), update);
     for (const auto id : kernels_of(table, view, host::SessionField::launches)) {
-        const auto number = line(chart, fmt::format("kernel {}", id), kernel_name(view, id), false, update);
+        const std::string colour = colour_of_kernel(id);
+        const auto number = line(chart, colour, kernel_name(view, id), {colour}, update);
         put(number, window_.rate(*table.of_session(host::SessionField::launches, id)), update);
     }
 }
 
-void LineMaker::add_percentiles(const ChartKind& chart, const std::string& whose,
+void LineMaker::add_percentiles(const ChartKind& chart, const std::string& whose, const std::string& colour_of,
                                 const std::vector<std::uint32_t>& series, Update& update) {
     const auto percentiles = window_.percentiles(series);
-    const auto add_one = [&](const char* name, double value) {
-        put(line(chart, whose + "/" + name, whose + ", " + name, false, update),
+    const auto add_one = [&](const char* name, double value, Stroke stroke) {
+        put(line(chart, colour_of + "/" + name, whose + ", " + name, {colour_of, stroke}, update),
             percentiles ? std::optional(value) : std::nullopt, update);
     };
     const auto figures = percentiles.value_or(host::Percentiles{});
-    add_one("p50", figures.p50);
-    add_one("p95", figures.p95);
-    add_one("p99", figures.p99);
+    add_one("p50", figures.p50, Stroke::solid);
+    add_one("p95", figures.p95, Stroke::dashed);
+    add_one("p99", figures.p99, Stroke::dotted);
 }
 
 void LineMaker::add_histograms(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
@@ -159,11 +182,20 @@ void LineMaker::add_histograms(const host::SeriesTable& table, const host::Sessi
         std::vector<std::uint32_t> all;
         for (const auto& [kernel, series] : kernels)
             all.insert(all.end(), series.begin(), series.end());
-        add_percentiles(chart, "all kernels", all, update);
+        add_percentiles(chart, "all kernels", kAll, all, update);
         for (const auto& [kernel, series] : kernels)
             if (kernel != 0 && lines_of_[chart.id] < kMostLines)
-                add_percentiles(chart, kernel_name(view, kernel), series, update);
+                add_percentiles(chart, kernel_name(view, kernel), colour_of_kernel(kernel), series, update);
     }
+}
+
+LineMaker::Look LineMaker::look_of(const host::Series& series) {
+    if (series.kernel_id == 0)
+        return {};  // a colour of its own
+    const bool is_load = series.access.empty() || series.access == "load";
+    return {colour_of_kernel(series.kernel_id), is_load                    ? Stroke::solid
+                                                : series.access == "store" ? Stroke::dashed
+                                                                           : Stroke::dotted};
 }
 
 void LineMaker::add_counters(const host::SeriesTable& table, Update& update) {
@@ -178,7 +210,7 @@ void LineMaker::add_counters(const host::SeriesTable& table, Update& update) {
                                  3,
                                  !is_derived_from(series.field)};
         const auto number = line(chart, fmt::format("series {}", series.id),
-                                 series.label.empty() ? words(series.field) : series.label, false, update);
+                                 series.label.empty() ? words(series.field) : series.label, look_of(series), update);
         if (number != kNoLine)
             put(number, window_.rate(series.id), update);
     }

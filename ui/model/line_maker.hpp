@@ -38,15 +38,22 @@ private:
     };
     static constexpr std::uint32_t kNoLine = ~std::uint32_t{0};
 
-    std::uint32_t line(const ChartKind& chart, const std::string& id, const std::string& name, bool filled,
+    /// What a line is of, and how it is drawn.
+    struct Look {
+        std::string colour_of;
+        Stroke stroke = Stroke::solid;
+        bool filled = false;
+    };
+    static Look look_of(const host::Series& series);
+    std::uint32_t line(const ChartKind& chart, const std::string& id, const std::string& name, const Look& look,
                        Update& update);
     void put(std::uint32_t line, std::optional<double> value, Update& update);
     void add_bandwidth(const host::SeriesTable& table, const host::SessionView& view, Update& update);
     void add_launches(const host::SeriesTable& table, const host::SessionView& view, Update& update);
     void add_histograms(const host::SeriesTable& table, const host::SessionView& view, Update& update);
     void add_counters(const host::SeriesTable& table, Update& update);
-    void add_percentiles(const ChartKind& chart, const std::string& whose, const std::vector<std::uint32_t>& series,
-                         Update& update);
+    void add_percentiles(const ChartKind& chart, const std::string& whose, const std::string& colour_of,
+                         const std::vector<std::uint32_t>& series, Update& update);
 
     host::RateWindow window_;
     std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;  ///< by chart and line

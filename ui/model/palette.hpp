@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Palette: which colour a line has. A name keeps its colour in every chart, list and theme for as long as the window is
-// open. The colours can be told apart with the common kinds of colour blindness (after Okabe and Ito); a second round
-// of the same colours is dashed, a third dotted: never colour alone.
+// Palette: which colour a line has. What it is of (a kernel, all kernels together) has one colour in every chart, list
+// and theme; what it says of that (read or written, p50 or p99) has a stroke of its own. The colours can be told apart
+// with the common kinds of colour blindness (after Okabe and Ito); a second round of them is dashed, a third dotted.
 #pragma once
 
 #include <array>

@@ -43,7 +43,11 @@ void SessionModel::add_lines(const std::vector<LineDefinition>& lines) {
             made.rank = line.rank;
             chart = &charts_->add(std::move(made));
         }
-        lines_.push_back({chart, line.id, line.name, line.filled});
+        const bool own = line.colour_of.empty();
+        Trace& trace = charts_->line(*chart, line.id, line.name, own ? line.id : line.colour_of,
+                                     own ? std::nullopt : std::optional(line.stroke));
+        trace.filled = line.filled;
+        lines_.push_back(&trace);
     }
 }
 
@@ -73,12 +77,9 @@ SessionModel::Changes SessionModel::apply(std::vector<Update> updates) {
         add_lines(update.lines);
         if (update.gap)
             charts_->break_lines(update.time);
-        for (const auto& each : update.values) {
-            if (each.line >= lines_.size())
-                continue;
-            const Line& line = lines_[each.line];
-            charts_->append(*line.chart, line.id, line.name, update.time, each.value).filled = line.filled;
-        }
+        for (const auto& each : update.values)
+            if (each.line < lines_.size())
+                charts_->append(*lines_[each.line], update.time, each.value);
         points += update.values.size();
         changes.lines = changes.lines || !update.values.empty() || !update.lines.empty() || update.gap;
         newest = update.facts ? std::move(update.facts) : newest;

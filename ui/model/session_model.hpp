@@ -58,12 +58,7 @@ private:
 
     std::unique_ptr<FeedThread> feed_;
     std::unique_ptr<Charts> charts_ = std::make_unique<Charts>();
-    struct Line {
-        Chart* chart;
-        std::string id, name;
-        bool filled;
-    };
-    std::vector<Line> lines_;
+    std::vector<Trace*> lines_;  ///< by number, as updates name them
     KernelTable kernels_;
     GridTable probes_, findings_;
     MessageLog messages_;

@@ -132,6 +132,14 @@ std::string axis_text(double value, Unit unit, double step) {
                   spelled ? "" : symbol(unit));
 }
 
+std::string clock_text(std::int64_t nanoseconds) {
+    const std::string sign = nanoseconds < 0 ? "-" : "";
+    const std::int64_t seconds = (nanoseconds < 0 ? -nanoseconds : nanoseconds) / 1'000'000'000;
+    if (seconds >= 3600)
+        return fmt::format("{}{}:{:02}:{:02}", sign, seconds / 3600, seconds / 60 % 60, seconds % 60);
+    return fmt::format("{}{}:{:02}", sign, seconds / 60, seconds % 60);
+}
+
 std::string span_text(double nanoseconds) {
     if (nanoseconds < 1e3)
         return fmt::format("{:.0f} ns", nanoseconds);

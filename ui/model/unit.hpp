@@ -2,6 +2,7 @@
 // Units of what is drawn, and numbers as people read them. What is not known is "n/a", never 0.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace egpu::ui {
@@ -25,6 +26,8 @@ std::string human_text(double value, Unit unit);
 std::string exact_text(double value, Unit unit);
 /// A label of an axis: no more digits than `step` between labels needs.
 std::string axis_text(double value, Unit unit, double step = 0);
+/// "0:42", "1:02:00": whole seconds of a time in ns.
+std::string clock_text(std::int64_t nanoseconds);
 /// "12 ms", "1.5 s", "2 min": a stretch of time in ns.
 std::string span_text(double nanoseconds);
 

@@ -29,10 +29,7 @@ std::string time_label(Time time, Time step) {
         const int digits = step >= kSecond / 10 ? 1 : step >= kSecond / 100 ? 2 : step >= kSecond / 1000 ? 3 : 6;
         return fmt::format("{}{:.{}f} s", sign, static_cast<double>(absolute) / 1e9, digits);
     }
-    const Time seconds = absolute / kSecond;
-    if (seconds >= 3600)
-        return fmt::format("{}{}:{:02}:{:02}", sign, seconds / 3600, seconds / 60 % 60, seconds % 60);
-    return fmt::format("{}{}:{:02}", sign, seconds / 60, seconds % 60);
+    return clock_text(time);
 }
 
 std::vector<Tick> log_ticks(const ValueRange& range, Unit unit) {

@@ -14,7 +14,7 @@ namespace egpu::ui {
 namespace {
 
 /// In characters of the table's font.
-constexpr int kWidths[KernelTable::kColumns] = {34, 20, 16, 16, 16, 17, 18, 17, 16, 15, 40, 24};
+constexpr int kWidths[KernelTable::kColumns] = {30, 19, 14, 15, 15, 14, 16, 16, 14, 13, 34, 20};
 
 }  // namespace
 

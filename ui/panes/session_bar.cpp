@@ -126,7 +126,12 @@ QString SessionBar::session_text() const {
     QString program = text(facts->program);
     if (program.isEmpty())
         program = text(facts->command).section(QLatin1Char(' '), 0, 0).section(QLatin1Char('/'), -1);
-    return facts->pid == 0 ? program : tr("%1  pid %2").arg(program).arg(facts->pid);
+    QStringList parts = {program};
+    if (facts->pid != 0)
+        parts << tr("pid %1").arg(facts->pid);
+    if (const auto extent = model_.charts().extent())
+        parts << text(clock_text(extent->end));
+    return parts.join(QStringLiteral("  "));
 }
 
 void SessionBar::refresh() {
@@ -139,7 +144,8 @@ void SessionBar::refresh() {
         device << (facts->device.empty() ? tr("no GPU used so far") : text(facts->device));
         if (facts->simulated)
             device << tr("counts are exact, there is no time");
-        device << tr("egpu holds %1 of GPU memory").arg(text(format_memory(facts->gpu_memory_bytes)));
+        if (facts->gpu_memory_bytes != 0)
+            device << tr("egpu holds %1 of GPU memory").arg(text(format_memory(facts->gpu_memory_bytes)));
         session_->setToolTip(text(facts->command));
     }
     device_->setText(device.join(QStringLiteral(" · ")));
