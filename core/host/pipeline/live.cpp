@@ -140,8 +140,8 @@ bool Pipeline::stands_in_graphs(const std::string& name) const {
 /// any, is not active.
 Result<std::uint32_t> Pipeline::take_in(LoadedProbe probe, const MapRoom& room, ProbeChange& change) {
     const auto before = latest_probe(probe.name);
-    const bool same_program = before && probes_[*before].kernels == probe.kernels &&
-                              same_programs(*probes_[*before].object, *probe.object);
+    const bool same_program =
+        before && probes_[*before].kernels == probe.kernels && same_programs(*probes_[*before].object, *probe.object);
     bool keeps_maps = before && same_maps(*probes_[*before].object, *probe.object);
     // What a graph goes on counting with the program before must not stand under the one that comes.
     change.graphs_hold_former = before && !same_program && stands_in_graphs(probe.name);
