@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <vector>
 
 #include "ui/chart/chart_widget.hpp"
@@ -26,6 +27,13 @@ double value_of(int line, int point) {
 void append_point(egpu::ui::Charts& charts, egpu::ui::Chart& chart, int point) {
     for (int line = 0; line < kLines; ++line)
         charts.append(chart, std::to_string(line), std::to_string(line), point * kStep, value_of(line, point));
+}
+
+/// Of this process, ms: what a frame costs where other programs leave it less of the processor.
+double processor_ms() {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
 double share_of(std::vector<double> times, double share) {
@@ -57,10 +65,11 @@ int main(int argc, char** argv) {
     egpu::ui::ChartWidget widget(chart, link);
     widget.resize(1600, 900);
     widget.show();
-    std::vector<double> times;
+    std::vector<double> times, processor;
     for (int frame = 0; frame < frames; ++frame) {
         QElapsedTimer timer;
         timer.start();
+        const double before = processor_ms();
         append_point(charts, chart, next++);
         const auto extent = *charts.extent();
         link.viewport().set_data(extent.begin, extent.end);
@@ -69,11 +78,13 @@ int main(int argc, char** argv) {
         widget.data_changed();
         widget.repaint();
         times.push_back(static_cast<double>(timer.nsecsElapsed()) / 1e6);
+        processor.push_back(processor_ms() - before);
         QApplication::processEvents();
     }
-    std::printf(
-        "{\"lines\": %d, \"points\": %d, \"frames\": %d, \"pixels\": \"1600x900\", \"median_ms\": %.2f, \"p95_ms\": "
-        "%.2f, \"max_ms\": %.2f}\n",
-        kLines, points, frames, share_of(times, 0.5), share_of(times, 0.95), share_of(times, 1));
+    std::printf("{\"lines\": %d, \"points\": %d, \"frames\": %d, \"pixels\": \"1600x900\",\n", kLines, points, frames);
+    std::printf(" \"wall_ms\": {\"median\": %.2f, \"p95\": %.2f, \"max\": %.2f},\n", share_of(times, 0.5),
+                share_of(times, 0.95), share_of(times, 1));
+    std::printf(" \"processor_ms\": {\"median\": %.2f, \"p95\": %.2f, \"max\": %.2f}}\n", share_of(processor, 0.5),
+                share_of(processor, 0.95), share_of(processor, 1));
     return 0;
 }

@@ -14,10 +14,14 @@ namespace {
 constexpr int kTitleHeight = 26, kUnderTitle = 6, kTimeHeight = 22, kBottom = 8, kRight = 10;
 constexpr int kPixelsPerTimeLabel = 110, kPixelsPerValueLabel = 34;
 
-QPixmap blank(const QWidget& widget) {
-    QPixmap pixmap(widget.size() * widget.devicePixelRatioF());
-    pixmap.setDevicePixelRatio(widget.devicePixelRatioF());
-    return pixmap;
+/// A pixmap as large as the widget. One that is so already is kept: memory that is new each frame costs more than what
+/// is drawn into it.
+void fit_to(const QWidget& widget, QPixmap& pixmap) {
+    const double ratio = widget.devicePixelRatioF();
+    if (pixmap.size() == widget.size() * ratio && pixmap.devicePixelRatio() == ratio)
+        return;
+    pixmap = QPixmap(widget.size() * ratio);
+    pixmap.setDevicePixelRatio(ratio);
 }
 
 }  // namespace
@@ -116,7 +120,7 @@ void ChartWidget::paintEvent(QPaintEvent*) {
 }
 
 void ChartWidget::paint_ground() {
-    ground_ = blank(*this);
+    fit_to(*this, ground_);
     ground_.fill(theme_->surface);
     QPainter painter(&ground_);
     painter.setFont(font());
@@ -149,8 +153,8 @@ void ChartWidget::paint_axes(QPainter& painter) {
         const int x = static_cast<int>(std::lround(time.to_pixel(static_cast<Time>(tick.position))));
         painter.setPen(grid);
         painter.drawLine(x, area.top(), x, area.bottom());
-        if (!shows_time_ || x < area.left() + 8 || x > area.right() - 8)
-            continue;
+        if (!shows_time_ || tick.position < 0 || x < area.left() + 8 || x > area.right() - 8)
+            continue;  // before 0 there was no session
         painter.setPen(text);
         painter.drawText(QRect(x - 60, area.bottom() + 3, 120, kTimeHeight - 4), Qt::AlignHCenter | Qt::AlignTop,
                          QString::fromStdString(tick.label));
@@ -194,8 +198,11 @@ void ChartWidget::paint_reference(QPainter& painter) {
 }
 
 void ChartWidget::paint_lines() {
-    picture_ = ground_;
+    fit_to(*this, picture_);
     QPainter painter(&picture_);
+    painter.setCompositionMode(QPainter::CompositionMode_Source);
+    painter.drawPixmap(0, 0, ground_);
+    painter.setCompositionMode(QPainter::CompositionMode_SourceOver);
     painter.setFont(font());
     const QRect area = plot_area();
     painter.setClipRect(area.adjusted(1, -1, 1, 1));

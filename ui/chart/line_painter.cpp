@@ -8,8 +8,9 @@ namespace egpu::ui {
 namespace {
 
 constexpr double kLineWidth = 1.6;
-constexpr double kFlat = 3;  ///< pixels that a column is high at most where the line is drawn with its stroke
-constexpr int kTint = 34;    ///< of 255, under filled lines
+constexpr double kLevel = 0.05;  ///< pixels
+constexpr double kFlat = 3;      ///< pixels that a column is high at most where the line is drawn with its stroke
+constexpr int kTint = 34;        ///< of 255, under filled lines
 
 /// The points that a stretch of time shows, and one beyond each end: lines come from there.
 std::pair<std::uint64_t, std::uint64_t> shown_points(const SeriesBuffer& points, const TimeRange& range) {
@@ -18,6 +19,15 @@ std::pair<std::uint64_t, std::uint64_t> shown_points(const SeriesBuffer& points,
     begin -= begin > points.begin() ? 1 : 0;
     end += end < points.end() ? 1 : 0;
     return {begin, end};
+}
+
+/// A level stretch is one piece, however many points it has: pieces are what a wide pen costs.
+void append_point(QPolygonF& run, const QPointF& point) {
+    const auto level = [&](const QPointF& other) { return std::abs(other.y() - point.y()) < kLevel; };
+    if (run.size() >= 2 && level(run[run.size() - 1]) && level(run[run.size() - 2]))
+        run.back().setX(point.x());
+    else
+        run << point;
 }
 
 /// Where a dashed or dotted line of columns has its holes.
@@ -51,7 +61,7 @@ void LinePainter::draw_points(const Trace& trace, std::uint64_t begin, std::uint
             draw_run(trace, run);
             run.clear();
         } else {
-            run << QPointF(time_.to_pixel(point.time), value_.to_pixel(point.value));
+            append_point(run, QPointF(time_.to_pixel(point.time), value_.to_pixel(point.value)));
         }
     }
     draw_run(trace, run);

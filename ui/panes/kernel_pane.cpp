@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/panes/table_view.hpp"
 
@@ -36,7 +37,8 @@ KernelPane::KernelPane(KernelTable& table, QWidget* parent)
     view_->setSortingEnabled(true);
     view_->sortByColumn(KernelTable::launches, Qt::DescendingOrder);
     for (int column = 0; column < KernelTable::kColumns; ++column)
-        view_->setColumnWidth(column, kWidths[column] * view_->fontMetrics().averageCharWidth());
+        view_->setColumnWidth(column, std::max(kWidths[column] * view_->fontMetrics().averageCharWidth(),
+                                               view_->horizontalHeader()->sectionSizeHint(column)));
     connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
         table_.set_filter(text);
         refresh();

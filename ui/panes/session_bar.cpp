@@ -151,6 +151,7 @@ void SessionBar::refresh() {
     device_->setText(device.join(QStringLiteral(" · ")));
     const bool following = link_.viewport().following();
     pause_->setText(following ? tr("Pause") : tr("Resume"));
+    pause_->setEnabled(model_.life() == Life::live || model_.life() == Life::replaying);
     now_->setEnabled(!following);
 }
 

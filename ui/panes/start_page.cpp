@@ -54,7 +54,10 @@ StartPage::StartPage(QWidget* parent)
       none_(quiet(tr("None runs. In a terminal: egpu demo --loop"))),
       open_(new QPushButton(tr("Open session"))),
       timer_(new QTimer(this)) {
-    auto* left = new QVBoxLayout;
+    auto* left_side = new QWidget;
+    auto* left = new QVBoxLayout(left_side);
+    left->setContentsMargins(0, 0, 0, 0);
+    form_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     left->addWidget(heading(tr("Start a program")));
     left->addWidget(quiet(tr("egpu runs it with eBPF programs in its GPU kernels. The program stays as it is.")));
     left->addSpacing(8);
@@ -62,7 +65,7 @@ StartPage::StartPage(QWidget* parent)
     left->addStretch(1);
     auto* columns = new QHBoxLayout;
     columns->setSpacing(48);
-    columns->addLayout(left, 3);
+    columns->addWidget(left_side, 3);
     columns->addWidget(make_sessions_side(), 2);
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(48, 36, 48, 36);
