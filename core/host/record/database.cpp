@@ -29,6 +29,8 @@ Database::Database(const std::string& path, Access access) {
     if (failed_)
         return;
     ::sqlite3_busy_timeout(opened, kBusyMs);
+    if (access == Access::create)
+        start_over();
     if (access == Access::read) {
         ::sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
         ::sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -36,6 +38,13 @@ Database::Database(const std::string& path, Access access) {
         ::sqlite3_db_config(opened, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
         run("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA query_only = ON;");
     }
+}
+
+/// In place: whoever has the file open goes on to see one database, not a former one beside the journal of this one.
+void Database::start_over() {
+    ::sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_RESET_DATABASE, 1, nullptr);
+    run("VACUUM");
+    ::sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_RESET_DATABASE, 0, nullptr);
 }
 
 void Database::note(int code) {

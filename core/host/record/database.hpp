@@ -18,7 +18,8 @@ class Database {
 public:
     enum class Access { create, read };
 
-    /// Never throws; failed() says whether it is open. `read` does not trust the file: nothing in its schema is run.
+    /// Never throws; failed() says whether it is open. `create` empties a database that is there. `read` does not trust
+    /// the file: nothing in its schema is run.
     Database(const std::string& path, Access access);
 
     bool failed() const { return failed_; }
@@ -38,6 +39,7 @@ public:
 
 private:
     friend class Statement;
+    void start_over();
     void note(int code);
     struct Close {
         void operator()(sqlite3* database) const;

@@ -124,6 +124,25 @@ CopyState copy_state(const SessionView& view, std::size_t index) {
     return {view.copies[index], index < view.copy_times.size() ? view.copy_times[index] : LaunchTimes{}};
 }
 
+/// The process that writes the recording now; 0: none does, or it is this one.
+std::uint32_t living_writer(const std::string& file) {
+    std::error_code failed;
+    if (!fs::exists(file, failed))
+        return 0;
+    Database database(file, Database::Access::read);
+    const auto meta = [&](const char* name) {
+        Statement statement(database, "SELECT value FROM meta WHERE key = ?1");
+        return statement.with(name).step() ? statement.number(0) : 0;
+    };
+    const auto pid = static_cast<std::uint32_t>(meta("writer_pid"));
+    const std::uint64_t start_time = meta("writer_start_time");
+    const bool finished = meta("finished") != 0;
+    return pid == 0 || finished || pid == static_cast<std::uint32_t>(::getpid()) ||
+                   !segment::process_alive(pid, start_time)
+               ? 0
+               : pid;
+}
+
 }  // namespace
 
 Status recording_can_be_written(const std::string& file) {
@@ -138,6 +157,9 @@ Status recording_can_be_written(const std::string& file) {
     if (fs::exists(status) && !(fs::is_regular_file(path, failed) && looks_like_recording(file)))
         return error("EGPU-R002", fmt::format("{} is there, and is no recording of egpu: it is left as it is", file),
                      "name another file, or remove that one");
+    if (const auto writer = living_writer(file); writer != 0)
+        return error("EGPU-R002", fmt::format("{} is being written by egpu, process {}", file, writer),
+                     "name another file");
     // SQLite keeps a journal beside the file, so the folder must be writable too.
     if (::access(folder.c_str(), W_OK | X_OK) != 0)
         return cannot_write(file, fmt::format("{}: {}", folder.string(), std::strerror(errno)));
@@ -165,9 +187,6 @@ RecordingWriter::RecordingWriter(std::string file, std::uint64_t interval_ms)
 Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::string& file, std::uint64_t interval_ms) {
     if (Status writable = recording_can_be_written(file); !writable)
         return writable.errors();
-    std::error_code failed;
-    fs::remove(file, failed);
-    fs::remove(file + "-journal", failed);
     const NoSizeSignal no_signal;
     std::unique_ptr<RecordingWriter> writer(new RecordingWriter(file, interval_ms));
     if (writer->database_.failed())
