@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -235,6 +236,44 @@ TEST_F(Recorded, KilledAtAnyMomentItIsReadable) {
         EXPECT_GT(samples.size(), 0u);
         EXPECT_EQ(samples.size() % 10, 0u) << "whole transactions";
     }
+}
+
+TEST_F(Recorded, AFormerOneIsStartedOverInPlace) {
+    write(40);
+    const auto reader = Recording::open(file);  // goes on to have it open
+    ASSERT_TRUE(reader);
+    struct stat before {
+    }, after{};
+    ASSERT_EQ(::stat(file.c_str(), &before), 0);
+    write(20);
+    ASSERT_EQ(::stat(file.c_str(), &after), 0);
+    EXPECT_EQ(before.st_ino, after.st_ino) << "two databases beside one journal would harm each other";
+    auto again = Recording::open(file);
+    ASSERT_TRUE(again);
+    EXPECT_THAT(take_all(**again), SizeIs(20)) << "nothing of the former is left";
+}
+
+TEST_F(Recorded, WhatALivingProcessWritesIsLeftToIt) {
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto writer = RecordingWriter::create(file, 50);
+        const char done = writer ? 'y' : 'n';
+        if (::write(ready[1], &done, 1) == 1)
+            ::pause();
+        ::_exit(1);
+    }
+    char done = 0;
+    ASSERT_EQ(::read(ready[0], &done, 1), 1);
+    EXPECT_EQ(done, 'y');
+    const auto refused = RecordingWriter::create(file, 50);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, "EGPU-R002");
+    EXPECT_THAT(refused.error().message, HasSubstr(std::to_string(child)));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_TRUE(RecordingWriter::create(file, 50)) << "its writer is gone";
 }
 
 TEST_F(Recorded, OneThatIsBeingWrittenGrows) {
