@@ -19,6 +19,7 @@
 #include "cli/file_names.hpp"
 #include "cli/quantities.hpp"
 #include "cli/run_report.hpp"
+#include "cli/run_streams.hpp"
 #include "cli/run_watchers.hpp"
 #include "cli/terminal.hpp"
 #include "host/session/session.hpp"
@@ -201,6 +202,7 @@ std::function<bool(int, bool)> signal_handler(host::Session& session, const RunO
 }  // namespace
 
 RunOutcome run_program(const RunOptions& options) {
+    const RunStreams streams;
     const auto given = parse_settings(options.settings);
     if (!given) {
         for (const auto& problem : given.errors())
@@ -227,10 +229,16 @@ RunOutcome run_program(const RunOptions& options) {
         say(writable.error());
         return failed(writable.error().code == "EGPU-X051" ? static_cast<int>(kUsage) : host::kCannot);
     }
+    if (!settled.record.empty() && settled.record == settled.summary) {
+        say(error("EGPU-X049", fmt::format("--record and --summary both name {}", settled.record),
+                  "a recording holds the summary, too"));
+        return failed(kUsage);
+    }
     const Watching watching{.live = options.live,
                             .strict = settled.strict,
                             .record = settled.record,
                             .record_interval = options.record_interval,
+                            .standard_output = streams.inheritance().standard_output,
                             .set = fmt::format("{}", fmt::join(plan.names, "+"))};
     if (const auto possible = RunWatchers::check(watching); !possible) {
         say(possible.error());
@@ -238,6 +246,7 @@ RunOutcome run_program(const RunOptions& options) {
     }
     host::SessionOptions session_options;
     session_options.command = options.command;
+    session_options.inheritance = streams.inheritance();
     session_options.probes = std::move(asked->probes);
     session_options.probe_sets = plan.names;
     session_options.kernels = options.probes.kernels;

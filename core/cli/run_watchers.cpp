@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_watchers.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,6 +20,14 @@ constexpr std::uint64_t kShortestIntervalNs = 10'000'000, kLongestIntervalNs = 3
 
 Result<std::string> record_name(const Watching& watching, int pid) {
     return expand_file_name(watching.record, {.pid = pid, .set = watching.set});
+}
+
+/// Shells have opened it already: the program's own lines would land in it.
+bool is_output(const std::string& file, int descriptor) {
+    struct stat named {
+    }, open{};
+    return descriptor >= 0 && ::stat(file.c_str(), &named) == 0 && ::fstat(descriptor, &open) == 0 &&
+           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 /// A name that holds the program's pid is not known before.
@@ -55,6 +66,9 @@ Status RunWatchers::check(const Watching& watching) {
     const auto name = record_name(watching, 0);
     if (!name)
         return name.errors();
+    if (is_output(*name, watching.standard_output) || is_output(*name, STDERR_FILENO))
+        return error("EGPU-R002", fmt::format("--record {}: the output of this run goes there", *name),
+                     "name another file");
     // Another file of that name is a slip of the user: it is said before anything runs.
     if (name_is_known(watching))
         if (Status writable = host::recording_can_be_written(*name);

@@ -19,7 +19,8 @@ struct Watching {
     bool strict = false;  ///< a recording that fails is an error
     std::string record;   ///< --record FILE, with its placeholders; "" for none
     std::string record_interval;
-    std::string set;  ///< what %n stands for
+    int standard_output = -1;  ///< descriptor of the application's
+    std::string set;           ///< what %n stands for
 };
 
 class RunWatchers {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
@@ -398,6 +399,12 @@ Recording::Recording(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Recording::~Recording() = default;
 
 Result<std::unique_ptr<Recording>> Recording::open(const std::string& file) {
+    // Opening a pipe would wait for who writes it.
+    std::error_code ignored;
+    const auto status = std::filesystem::status(file, ignored);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        return error("EGPU-R011", fmt::format("{} is no file that can hold a recording", file),
+                     "egpu run --record FILE makes one");
     std::array<unsigned char, kHeaderBytes> header{};
     std::size_t bytes = 0;
     if (!read_header(file, header, bytes))

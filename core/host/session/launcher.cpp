@@ -50,7 +50,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 /// In the child: signals as a program expects to find them, then the program. Writes errno to the pipe where it can't.
-[[noreturn]] void become(char* const* arguments, char* const* environment, int failure) {
+[[noreturn]] void become(char* const* arguments, char* const* environment, const Inheritance& inheritance,
+                         int failure) {
+    ::signal(SIGPIPE, inheritance.ignores_pipe ? SIG_IGN : SIG_DFL);
+    ::signal(SIGXFSZ, inheritance.ignores_file_size ? SIG_IGN : SIG_DFL);
+    if (inheritance.standard_output >= 0)
+        ::dup2(inheritance.standard_output, STDOUT_FILENO);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -73,7 +78,7 @@ Result<pid_t> start_program(const LaunchPlan& plan, int* failure_code) {
         return error("EGPU-X030", fmt::format("cannot start {}: {}", plan.command[0], std::strerror(errno)));
     const pid_t child = ::fork();
     if (child == 0)
-        become(arguments.data(), variables.data(), failure[1]);
+        become(arguments.data(), variables.data(), plan.inheritance, failure[1]);
     const int fork_errno = errno;
     ::close(failure[1]);
     if (child < 0) {

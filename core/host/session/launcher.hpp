@@ -13,10 +13,17 @@
 
 namespace egpu::host {
 
+/// What egpu changed for itself and the application gets as it was.
+struct Inheritance {
+    int standard_output = -1;                              ///< descriptor; -1: the caller's own
+    bool ignores_pipe = false, ignores_file_size = false;  ///< SIGPIPE, SIGXFSZ
+};
+
 struct LaunchPlan {
     std::vector<std::string> command;  ///< program and arguments
     std::vector<std::string> preload;  ///< put before what LD_PRELOAD holds already
     std::vector<std::pair<std::string, std::string>> environment;
+    Inheritance inheritance;
 };
 
 /// Exit codes of `egpu run` for what never ran (as env(1) and the shell have them).

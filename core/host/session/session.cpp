@@ -63,6 +63,7 @@ Result<LaunchPlan> plan_for(const SessionOptions& options, const std::string& se
     const fs::path library = install_folders().library;
     LaunchPlan plan;
     plan.command = options.command;
+    plan.inheritance = options.inheritance;
     plan.preload.push_back((library / "libegpu-agent.so").string());
     if (options.simulated) {
         plan.preload.push_back((library / "simulated" / "libcuda.so.1").string());
