@@ -136,7 +136,8 @@ std::string installed_path(std::string_view relative) {
 Diagnostic no_such_file(const std::string& path) {
     namespace fs = std::filesystem;
     constexpr std::size_t kMostLookedAt = 10'000;
-    Diagnostic missing = error("EGPU-X020", fmt::format("{}: no such file", path));
+    Diagnostic missing =
+        error("EGPU-X020", fmt::format("{}: no such file{}", path, path.ends_with(".so") ? " (not built?)" : ""));
     const std::string name = fs::path(path).filename().string();
     const fs::path folder = fs::path(path).parent_path();
     const std::string ending = name.substr(std::min(name.find('.'), name.size()));

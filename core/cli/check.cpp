@@ -71,6 +71,11 @@ int check_files(const CheckOptions& options) {
             check_set(file, options, verifier, tally);
             continue;
         }
+        // As -p takes a name: the probe set's before the plugin's.
+        if (const auto set = host::find_probe_set(file)) {
+            check_set(*set, options, verifier, tally);
+            continue;
+        }
         const auto probe = host::load_probe(file, verifier);
         if (!probe) {
             print_errors(probe.errors());

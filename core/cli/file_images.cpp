@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/file_images.hpp"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "cli/terminal.hpp"
+#include "host/installation/folders.hpp"
+#include "host/session/program_file.hpp"
 #include "ptx/fatbin/image.hpp"
 
 namespace egpu::cli {
@@ -14,8 +18,25 @@ Diagnostic without_kernels(const std::string& file, bool no_code, std::uint32_t 
                                       "code that is loaded while a program runs is seen by egpu kernels -- PROGRAM")
                               : error("EGPU-X056", fmt::format("{} holds no kernel for sm_{}", file, architecture),
                                       "--arch names another architecture");
+    // The bundled workloads load their kernels as text.
+    if (no_code && std::filesystem::path(file).filename() == "egpu-workload") {
+        const auto texts = std::filesystem::path(host::install_folders().data) / "workloads";
+        std::error_code failed;
+        note.hints.insert(note.hints.begin(),
+                          fmt::format("its kernels are in {}/NAME.ptx{}", texts.string(),
+                                      std::filesystem::is_directory(texts, failed) ? "" : " of an installed egpu"));
+    }
     note.severity = Severity::warning;
     return note;
+}
+
+/// A bare name that is no file here is a command, as in egpu run.
+std::string file_or_program(const std::string& name) {
+    std::error_code failed;
+    if (std::filesystem::exists(name, failed))
+        return name;
+    const std::string path = host::program_path(name);
+    return path.empty() ? name : path;
 }
 
 }  // namespace
@@ -35,7 +56,8 @@ Result<std::uint32_t> parse_architecture(const std::string& text) {
 
 bool add_file_images(host::Pipeline& pipeline, const std::vector<std::string>& files, const host::Device& device) {
     bool failed = false;
-    for (const auto& file : files) {
+    for (const auto& name : files) {
+        const std::string file = file_or_program(name);
         const auto images = ptx::read_images_of_file(file);
         if (!images) {
             print_errors(images.errors());

@@ -32,6 +32,12 @@ std::string age_line(const host::MapData& data, const host::SessionView& view) {
                        format_count(data.map->definition.max_entries), part.empty() ? "" : ", ", part);
 }
 
+/// "requested_bytes (bytes)"; a histogram's unit stands in its cells.
+std::string header_of(const host::Map& map, const ebpf::TypeField& field, bool simulated) {
+    const std::string unit = field.histogram.empty() ? unit_text(field, simulated) : "";
+    return host::column_name(map, field) + (unit.empty() ? "" : fmt::format(" ({})", unit));
+}
+
 void print_table(const host::MapData& data, const host::SessionView& view) {
     TextTable table;
     const auto rows = host::read_rows(data, view.catalogue);
@@ -39,13 +45,13 @@ void print_table(const host::MapData& data, const host::SessionView& view) {
         if (field.elements == 1)
             table.column(host::column_name(field), Align::left);
     for (const auto& field : data.map->definition.value.fields)
-        table.column(host::column_name(*data.map, field));
+        table.column(header_of(*data.map, field, view.simulated));
     for (const auto& row : rows) {
         std::vector<std::string> cells;
         for (const auto& cell : row.key)
             cells.push_back(cell.text);
         for (const auto& cell : row.values)
-            cells.push_back(value_text(cell, view.simulated));
+            cells.push_back(exact_text(cell, view.simulated));
         table.row(std::move(cells));
     }
     fmt::print("{}{}", table.text(), age_line(data, view));

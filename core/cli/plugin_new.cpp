@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu plugin new NAME: a plugin to start from, a copy of the template under another name.
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "cli/plugin.hpp"
 #include "cli/terminal.hpp"
 #include "host/installation/folders.hpp"
+#include "host/programs/lookup.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -76,6 +78,13 @@ int make_plugin(const std::string& id) {
     if (!names) {
         print_errors(names.errors());
         return kUsage;
+    }
+    const auto taken = host::probe_names();
+    if (std::find(taken.begin(), taken.end(), id) != taken.end()) {
+        Diagnostic note = error("EGPU-X096", fmt::format("a plugin or program that egpu finds is named '{}' too", id),
+                                fmt::format("-p {} will not mean yours: choose another name, or name its file", id));
+        note.severity = Severity::warning;
+        print_errors({note});
     }
     const fs::path from = fs::path(host::install_folders().data) / "template";
     if (const auto made = copy_template(from, fs::path(id), *names); !made) {

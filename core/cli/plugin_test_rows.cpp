@@ -183,6 +183,14 @@ std::optional<Diagnostic> check_row(const std::string& path, const YAML::Node& w
     return histogram ? std::nullopt : check_fields(path, wanted["value"], definition.value, "value", false);
 }
 
+/// A place's file and line may be those of several rows, each of which is a row of its own.
+std::string several_note(const YAML::Node& wanted, const std::vector<host::Row>& rows,
+                         const host::Catalogue& catalogue) {
+    const auto count = std::count_if(rows.begin(), rows.end(),
+                                     [&](const host::Row& row) { return key_matches(wanted, row, catalogue); });
+    return count < 2 ? "" : fmt::format("    # {} rows have this key: name each by its whole text", count);
+}
+
 }  // namespace
 
 Result<Strings> compare_rows(const std::string& path, const PluginExpectation& expectation, const host::Map& map,
@@ -199,7 +207,7 @@ Result<Strings> compare_rows(const std::string& path, const PluginExpectation& e
             met[i] = good = value_matches(wanted["value"], rows[i]);
         }
         if (!good)
-            lines.push_back("- " + flow(wanted));
+            lines.push_back("- " + flow(wanted) + several_note(wanted["key"], rows, catalogue));
     }
     for (std::size_t i = 0; i < rows.size(); ++i) {
         // Beside rows that were missed, all that is there: in `has` too, to see what it is instead.

@@ -242,7 +242,7 @@ RunOutcome run_program(const RunOptions& options) {
                             .set = fmt::format("{}", fmt::join(plan.names, "+"))};
     if (const auto possible = RunWatchers::check(watching); !possible) {
         say(possible.error());
-        return failed(host::kCannot);
+        return failed(possible.error().code == "EGPU-X050" ? static_cast<int>(kUsage) : host::kCannot);
     }
     host::SessionOptions session_options;
     session_options.command = options.command;
@@ -309,7 +309,9 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
     command->add_flag("-v,--verbose", options->verbose, "Say how copies were compiled, too");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
     add_run_settings(*command, options->settings);
-    command->add_option("--record-interval", options->record_interval, "Time between two samples of a recording")
+    command
+        ->add_option("--record-interval", options->record_interval,
+                     "Time between two samples of a recording, 10 ms to 1 hour")
         ->capture_default_str();
     command->add_flag("--live", options->live,
                       "Keep a table of the kernels below the program's lines; only on a terminal, and not for programs "

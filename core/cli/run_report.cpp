@@ -88,6 +88,7 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
 void add_states(const SessionView& view, std::vector<std::string>& lines) {
     struct Group {
         std::uint64_t kernels = 0, launches = 0;
+        std::uint64_t instrumented = 0;  // of kernels that have no copy any more
         KernelState state = KernelState::instrumented;
     };
     std::map<std::string, Group> groups;
@@ -95,12 +96,17 @@ void add_states(const SessionView& view, std::vector<std::string>& lines) {
         const auto& kernel = view.catalogue.kernels[i];
         if (view.counts[i].launches == 0)
             continue;
-        auto text = std::string(host::to_words(kernel.state));
-        text += kernel.state == KernelState::instrumented ? " (" + kernel.source + ")" : ": " + kernel.reason;
+        const bool was_instrumented = kernel.state == KernelState::not_matched && view.counts[i].instrumented != 0;
+        auto text = was_instrumented ? std::string() : std::string(host::to_words(kernel.state));
+        if (kernel.state == KernelState::instrumented)
+            text += " (" + kernel.source + ")";
+        else
+            text += (was_instrumented ? "" : ": ") + kernel.reason;
         auto& group = groups[text];
         group.state = kernel.state;
         ++group.kernels;
         group.launches += view.counts[i].launches;
+        group.instrumented += was_instrumented ? view.counts[i].instrumented : 0;
     }
     if (groups.size() < 2 && (groups.empty() || groups.begin()->second.state == KernelState::instrumented))
         return;
@@ -110,9 +116,14 @@ void add_states(const SessionView& view, std::vector<std::string>& lines) {
     table.column("");
     table.column("state", Align::left);
     const auto total = static_cast<double>(std::max<std::uint64_t>(view.launches(), 1));
-    for (const auto& [text, group] : groups)
+    for (const auto& [text, group] : groups) {
+        std::string state = text;
+        if (group.instrumented != 0)
+            state += fmt::format(" ({} of {} launches were instrumented)", format_count(group.instrumented),
+                                 group.kernels == 1 ? "its" : "their");
         table.row({format_count(group.kernels), format_count(group.launches),
-                   format_percent(static_cast<double>(group.launches) / total), text});
+                   format_percent(static_cast<double>(group.launches) / total), state});
+    }
     lines.emplace_back();
     for (const auto& line : table.lines())
         lines.push_back("  " + line);
@@ -297,10 +308,36 @@ std::string coverage_text(const SessionView& view, const host::MapData& data) {
     return view.drained ? "counted in " + launches : "at least: by now the probe ran in " + launches;
 }
 
+std::string unit_text(const ebpf::TypeField& field, bool simulated) {
+    switch (field.role) {
+        case ebpf::Role::bytes:
+            return "bytes";
+        case ebpf::Role::nanoseconds:
+            return "ns";
+        case ebpf::Role::cycles:
+            return simulated ? "simulated cycles" : "cycles";
+        default:
+            return {};
+    }
+}
+
+std::string exact_text(const host::ValueCell& cell, bool simulated) {
+    if (cell.elements.size() != 1)
+        return value_text(cell, simulated);
+    return cell.field->is_signed ? std::to_string(static_cast<std::int64_t>(cell.elements[0]))
+                                 : format_count(cell.elements[0]);
+}
+
 std::string value_text(const host::ValueCell& cell, bool simulated) {
-    if (cell.elements.size() == 1)
-        return cell.field->is_signed ? std::to_string(static_cast<std::int64_t>(cell.elements[0]))
-                                     : format_count(cell.elements[0]);
+    if (cell.elements.size() == 1) {
+        const auto number = static_cast<double>(cell.elements[0]);
+        if (cell.field->role == ebpf::Role::bytes)
+            return format_bytes(number);
+        if (cell.field->role == ebpf::Role::nanoseconds)
+            return format_duration_ns(number);
+        const std::string unit = unit_text(*cell.field, simulated);
+        return exact_text(cell, simulated) + (unit.empty() ? "" : " " + unit);
+    }
     if (cell.field->histogram.empty()) {
         constexpr std::size_t kMostElements = 8;
         const auto shown = std::min(cell.elements.size(), kMostElements);

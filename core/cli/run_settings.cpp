@@ -31,6 +31,17 @@ void add_missing(CLI::App& command, const std::string& name, bool takes_value, c
     option->group("");
 }
 
+/// An option with one value in this version: others are refused by name.
+void add_only(CLI::App& command, const std::string& name, const std::string& only, const std::string& help,
+              const std::string& variable) {
+    const auto check = [name, only](const std::string& value) {
+        if (value != only)
+            throw CLI::ParseError(fmt::format("{} {} is not in this version: it has {} {}", name, value, name, only),
+                                  CLI::ExitCodes::InvalidError);
+    };
+    command.add_option_function<std::string>(name, check, fmt::format("{} [{}]", help, only))->envname(variable);
+}
+
 }  // namespace
 
 void add_run_settings(CLI::App& command, RunSettingOptions& options) {
@@ -79,10 +90,11 @@ void add_run_settings(CLI::App& command, RunSettingOptions& options) {
                     "Shared memory kept for the maps of probes that are added while the program runs [5 MiB]")
         ->check(said)
         ->envname("EGPU_RESERVE");
+    add_only(command, "--processes", "first", "Which processes are observed: first, the one that uses CUDA first",
+             "EGPU_PROCESSES");
+    add_only(command, "--backend", "ptx", "How kernels are instrumented: ptx, from their PTX", "EGPU_BACKEND");
     add_missing(command, "--devices", true, "every device that the application uses is observed");
-    add_missing(command, "--processes", true, "the first process that uses CUDA is observed");
     add_missing(command, "--range", true, "NVTX ranges are not seen");
-    add_missing(command, "--backend", true, "kernels are instrumented from their PTX");
     add_missing(command, "--sources", true, "there are probes only");
     add_missing(command, "--allow-spills", false, "a copy never spills more than its original");
     add_missing(command, "--allow-lower-residency", false, "a copy never has fewer resident blocks than its original");

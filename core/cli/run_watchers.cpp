@@ -59,10 +59,10 @@ Status RunWatchers::check(const Watching& watching) {
     if (watching.live)
         if (Status terminal = LiveTable::possible(); !terminal)
             return terminal;
-    if (watching.record.empty())
-        return ok();
     if (const auto interval = record_interval(watching); !interval)
         return interval.errors();
+    if (watching.record.empty())
+        return ok();
     const auto name = record_name(watching, 0);
     if (!name)
         return name.errors();

@@ -16,6 +16,7 @@
 #include "host/session/control_socket.hpp"
 #include "host/view/live_view.hpp"
 #include "host/view/open_session.hpp"
+#include "segment/access/process.hpp"
 #include "segment/create/sessions.hpp"
 #include "segment/layout/build_id.h"
 
@@ -59,7 +60,7 @@ void look_into(SessionRow& row) {
     const auto view = host::read_session(mapping.view());
     if (!view) {
         row.state = "damaged";
-        row.remark = view.error().message;
+        row.remark = view.error().code == "EGPU-M010" ? "its catalogue is damaged" : view.error().message;
         return;
     }
     for (const auto& probe : view->catalogue.probes)
@@ -97,6 +98,10 @@ SessionRow judge(segment::SessionInfo info) {
                          : "its egpu process is gone; the next egpu run clears it away";
     }
     look_into(row);
+    if (row.state != "dead" && row.state != "damaged" && segment::process_suspended(row.info.host_pid)) {
+        row.state = "suspended";
+        row.remark = "its egpu process is stopped by a signal; fg or kill -CONT lets it go on";
+    }
     return row;
 }
 
@@ -158,7 +163,18 @@ int list_sessions(bool json) {
     return kYes;
 }
 
+/// What can't be undone is never done to a session that nobody named.
+Diagnostic name_one() {
+    const std::string sessions = host::sessions_text();
+    return error("EGPU-X060", "which session is to be stopped? Name it: egpu session stop SESSION",
+                 sessions.empty() ? "no session runs" : "running: " + sessions);
+}
+
 int stop_session(const std::string& session, bool json) {
+    if (session.empty()) {
+        print_errors({name_one()});
+        return kUsage;
+    }
     const auto mapping = open_session(session);
     if (!mapping) {
         print_errors(mapping.errors());
@@ -212,11 +228,13 @@ void add_session(CLI::App& app, int* exit_code) {
     auto* info = command->add_subcommand("info", "One session, or the recording of one: what it is and holds");
     info->add_option("SESSION", options->session,
                      "The session's number or the file of a recording; left out: the only session that runs");
+    add_session_option(*info, options->session, "SESSION");
     info->add_flag("-j,--json", options->json, "Print JSON");
     info->callback([options, exit_code] { *exit_code = print_session_info(options->session, options->json); });
     auto* stop = command->add_subcommand(
         "stop", "Take all probes off: the application runs on with its original kernels, egpu run reports at its end");
-    stop->add_option("SESSION", options->session, "The session's number; left out: the only one that runs");
+    stop->add_option("SESSION", options->session, "The session's number");
+    add_session_option(*stop, options->session, "SESSION");
     stop->add_flag("-j,--json", options->json, "Print JSON");
     stop->callback([options, exit_code] { *exit_code = stop_session(options->session, options->json); });
 }

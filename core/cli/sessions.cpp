@@ -14,6 +14,10 @@ void add_session_option(CLI::App& command, std::string& session) {
         "The session's number, or a recording's file where it is only looked at; left out: the only session that runs");
 }
 
+void add_session_option(CLI::App& command, std::string& session, const std::string& positional) {
+    command.add_option("-s,--session", session, "The same as " + positional)->excludes(command.get_option(positional));
+}
+
 Result<segment::Mapping> open_session(const std::string& session) {
     return host::open_session(session);
 }

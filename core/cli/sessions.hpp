@@ -13,6 +13,8 @@
 namespace egpu::cli {
 
 void add_session_option(CLI::App& command, std::string& session);
+/// -s where the command takes the session as its word too: one of the two.
+void add_session_option(CLI::App& command, std::string& session, const std::string& positional);
 
 /// Maps a running session of this user. EGPU-X060: none or several (they are listed); EGPU-X061: can't be read.
 Result<segment::Mapping> open_session(const std::string& session);

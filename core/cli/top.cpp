@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/screen.hpp"
 #include "cli/session_info.hpp"
+#include "cli/sessions.hpp"
 #include "cli/terminal.hpp"
 #include "cli/top_model.hpp"
 #include "cli/top_screen.hpp"
@@ -250,6 +251,7 @@ void add_top(CLI::App& app, int* exit_code) {
         app.add_subcommand("top", "A session as a live table: bandwidth, launches and states of its kernels");
     const auto session = std::make_shared<std::string>();
     command->add_option("SESSION", *session, "The session's number; left out: the only one that runs");
+    add_session_option(*command, *session, "SESSION");
     command->footer(
         "Keys: q quit, s sort, / filter, p probes (space takes one off or puts it back), space pause, ? help.\n"
         "Without a terminal it prints one table and ends.");

@@ -174,6 +174,7 @@ def stop():
         equal((twice.returncode, b"stopped already" in twice.stderr), (1, True), twice.stderr.decode())
         err, summary = run.stop()
         check("stopped by egpu session stop" in err, err)
+        check("its probes were removed (" in err and "of its launches were instrumented)" in err, err)
         metric = check_counts(summary)
         equal(metric["launches_covered"], instrumented, "what was counted stays")
     check(pid not in sessions(), "it is gone")

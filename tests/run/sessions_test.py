@@ -220,4 +220,49 @@ def two_sessions():
         end(second, signal.SIGINT)
 
 
+def starting(seconds="20"):
+    """A session whose program uses no CUDA."""
+    process = subprocess.Popen([EGPU, "run", "-p", "bandwidth", "--", "sleep", seconds], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: ask(process, "map", "list").returncode == 0, "its segment")
+    return process
+
+
+def several(text):
+    return [word for word in text.replace(",", " ").split() if word.isdigit()]
+
+
+@case("sessions that start, are suspended or damaged are not in the way of one that runs")
+def in_the_way():
+    others = [starting(), start_loop(), start_loop()]
+    damaged = f"/dev/shm/egpu-{os.getuid()}-{others[2].pid}"
+    running = [start_loop(), start_loop()]   # two, so that the answer lists them whatever else runs on this machine
+    try:
+        others[1].send_signal(signal.SIGSTOP)
+        with open(damaged, "r+b") as file:
+            content = file.read()
+            at = content.index(b'"egpu_version"')
+            while at >= 0:   # both places of the catalogue
+                file.seek(at)
+                file.write(b"\x01\x02\x03")
+                at = content.find(b'"egpu_version"', at + 1)
+        done = subprocess.run([EGPU, "map", "list"], capture_output=True, timeout=30)
+        hint = done.stderr.decode()
+        listed = several(hint)
+        equal(done.returncode, 3, hint)
+        check(all(str(process.pid) in listed for process in running), hint)
+        check(not any(str(process.pid) in listed for process in others), hint)
+        rows_of = {row["session"]: row for row in json.loads(subprocess.run(
+            [EGPU, "session", "list", "-j"], capture_output=True, timeout=30).stdout)}
+        equal([rows_of[process.pid]["state"] for process in others], ["starting", "suspended", "damaged"], "states")
+        equal(rows_of[others[2].pid]["remark"], "its catalogue is damaged", "remark")
+        stop = subprocess.run([EGPU, "session", "stop"], capture_output=True, timeout=30)
+        equal((stop.returncode, str(running[0].pid) in several(stop.stderr.decode())), (2, True), stop.stderr.decode())
+        check(str(others[2].pid) not in several(stop.stderr.decode()), stop.stderr.decode())
+    finally:
+        others[1].send_signal(signal.SIGCONT)
+        for process in others + running:
+            end(process, signal.SIGINT)
+
+
 finish()

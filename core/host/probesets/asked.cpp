@@ -133,6 +133,19 @@ void Asking::add_set(const ReadSet& read) {
     asked.names.push_back(set.name);
 }
 
+/// A name may be that of a probe set too: what is said of plugins and programs, and which sets there are.
+Diagnostic unknown_name(const std::string& what, Diagnostic unknown) {
+    unknown.message = fmt::format("no probe set, plugin or program is named '{}'", what);
+    const auto sets = system_set_files().names();
+    const bool has_near = !unknown.hints.empty() && unknown.hints.front().starts_with("did you mean");
+    if (const auto near = nearest(what, sets); !has_near && !near.empty())
+        unknown.hints.insert(unknown.hints.begin(), fmt::format("did you mean '{}'?", near));
+    if (!sets.empty())
+        unknown.hints.push_back(
+            fmt::format("probe sets: {}; the file of another is named with its .yaml", fmt::join(sets, ", ")));
+    return unknown;
+}
+
 void Asking::add_what(const std::string& what) {
     const bool is_file = what.find('/') != std::string::npos || what.find('.') != std::string::npos;
     const auto path = what.ends_with(".yaml") ? std::optional(what) : is_file ? std::nullopt : find_probe_set(what);
@@ -142,7 +155,8 @@ void Asking::add_what(const std::string& what) {
     }
     auto probe = load_probe(what, options);
     if (!probe) {
-        append(problems, probe.errors());
+        append(problems,
+               probe.error().code == "EGPU-X021" ? std::vector{unknown_name(what, probe.error())} : probe.errors());
         return;
     }
     asked.names.push_back(probe->name);

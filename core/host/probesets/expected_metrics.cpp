@@ -76,6 +76,16 @@ const KnownMetric* find(const std::vector<KnownMetric>& known, const std::string
     return found != known.end() ? &*found : nullptr;
 }
 
+/// The only one that begins so, else the nearest: session.refused is session.refused_keys cut short.
+std::string meant(const std::string& typed, const std::vector<std::string>& names) {
+    const auto begins_so = [&](const std::string& name) {
+        return typed.size() > probe_of(typed).size() + 1 && name.starts_with(typed);
+    };
+    if (std::count_if(names.begin(), names.end(), begins_so) != 1)
+        return nearest(typed, names);
+    return *std::find_if(names.begin(), names.end(), begins_so);
+}
+
 Diagnostic unknown_metric(const Expectation& expectation, const std::vector<KnownMetric>& known) {
     std::vector<std::string> names, of_probe;
     for (const auto& metric : known) {
@@ -83,7 +93,7 @@ Diagnostic unknown_metric(const Expectation& expectation, const std::vector<Know
         if (probe_of(metric.name) == probe_of(expectation.metric.value))
             of_probe.push_back(metric.name);
     }
-    const std::string near = nearest(expectation.metric.value, names);
+    const std::string near = meant(expectation.metric.value, names);
     const auto& shown = of_probe.empty() ? names : of_probe;
     return problem_at(expectation.metric.place, "EGPU-S031",
                       fmt::format("no metric is named '{}'", expectation.metric.value),

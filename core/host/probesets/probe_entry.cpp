@@ -82,6 +82,40 @@ private:
     bool written_ = false;
 };
 
+char first_character(const Place& place) {
+    const std::string& line = place.source->lines[place.line - 1];
+    return place.column - 1 < line.size() ? line[place.column - 1] : '\0';
+}
+
+std::size_t blanks_at(std::string_view line) {
+    return std::min(line.find_first_not_of(' '), line.size());
+}
+
+/// By how much YAML's block of `code`, whose '|' stands at `place`, is set in.
+std::size_t blanks_before(const Place& place, std::string_view code) {
+    for (std::size_t line = place.line; line < place.source->lines.size(); ++line) {
+        const std::string& text = place.source->lines[line];
+        const auto end = std::min(code.find('\n'), code.size());
+        if (blanks_at(text) != text.size())
+            return blanks_at(text) - std::min(blanks_at(text), blanks_at(code.substr(0, end)));
+        code.remove_prefix(std::min(end + 1, code.size()));
+    }
+    return 0;
+}
+
+/// Lines as they stand in the set's file: so columns of messages, and of line information, are those of the file.
+std::string set_in(std::string_view code, std::size_t blanks) {
+    std::string text;
+    while (!code.empty()) {
+        const auto end = std::min(code.find('\n'), code.size());
+        if (end != 0)
+            text.append(blanks, ' ').append(code.substr(0, end));
+        text += '\n';
+        code.remove_prefix(std::min(end + 1, code.size()));
+    }
+    return text;
+}
+
 /// The text that is compiled: with egpu's header and a license where it has none, and with the lines of the set's file.
 std::string whole_program(const ProbeEntry& entry) {
     const std::string& code = entry.what.value;
@@ -92,13 +126,13 @@ std::string whole_program(const ProbeEntry& entry) {
     if (code.find("SEC(\"license\")") == std::string::npos)
         text += "char LICENSE[] SEC(\"license\") = \"Dual BSD/GPL\";\n";
     if (place.source) {
-        const std::string& line = place.source->lines[place.line - 1];
-        const std::size_t at = place.column - 1;
-        const bool is_block = at < line.size() && (line[at] == '|' || line[at] == '>');
+        const char first = first_character(place);
+        const bool is_block = first == '|' || first == '>';
         std::string file;
         for (const char c : place.source->file)
             file += c == '\\' || c == '"' ? std::string("\\") + c : std::string(1, c);
         text += fmt::format("#line {} \"{}\"\n", place.line + (is_block ? 1 : 0), file);
+        return text + (first == '|' ? set_in(code, blanks_before(place, code)) : code) + "\n";
     }
     return text + code + "\n";
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -80,6 +81,28 @@ void give_values(const std::vector<std::uint64_t>& numbers, const ebpf::TypeShap
     }
 }
 
+/// Several sites of one line with one opcode: the second is called "... #2", and so on, in the order of their ids.
+void tell_sites_apart(std::vector<Row>& rows) {
+    std::map<std::string, std::vector<std::uint64_t>> ids;
+    for (const auto& row : rows)
+        for (const auto& cell : row.key)
+            if (cell.field->role == ebpf::Role::site_id && row.site_id != 0)
+                ids[cell.text].push_back(cell.raw);
+    for (auto& [text, of_text] : ids) {
+        std::sort(of_text.begin(), of_text.end());
+        of_text.erase(std::unique(of_text.begin(), of_text.end()), of_text.end());
+    }
+    for (auto& row : rows)
+        for (auto& cell : row.key) {
+            const auto found = cell.field->role == ebpf::Role::site_id ? ids.find(cell.text) : ids.end();
+            if (found == ids.end() || row.site_id == 0)
+                continue;
+            const auto at = std::lower_bound(found->second.begin(), found->second.end(), cell.raw);
+            if (at != found->second.begin())
+                cell.text += fmt::format(" #{}", at - found->second.begin() + 1);
+        }
+}
+
 /// Slots of which the copy holds all that is needed.
 std::size_t whole_slots(const MapData& data) {
     const std::size_t slot_bytes = std::size_t{data.layout.stride} * data.layout.shards;
@@ -141,6 +164,7 @@ std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool
         Row& row = rows.emplace_back(reader.key(slot));
         give_values(numbers, data.map->definition.value, row);
     }
+    tell_sites_apart(rows);
     return rows;
 }
 

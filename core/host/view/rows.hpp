@@ -70,7 +70,8 @@ private:
     mutable std::vector<std::byte> merged_;
 };
 
-/// All rows in the order of their keys' first use. Rows of an array that are all zero are left out unless `all`.
+/// All rows in the order of their keys' first use; sites that would read alike are numbered. Rows of an array that are
+/// all zero are left out unless `all`.
 std::vector<Row> read_rows(const MapData& data, const Catalogue& catalogue, bool all = false);
 
 /// A map's entries as bytes: keys one behind the other (of an array: 4-byte indices), values merged over their shards.

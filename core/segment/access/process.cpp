@@ -50,6 +50,13 @@ std::uint64_t process_start_time(std::uint32_t pid) {
     return std::strtoull(at + 1, nullptr, 10);
 }
 
+bool process_suspended(std::uint32_t pid) {
+    char text[1024];
+    read_stat(pid, text);
+    const char* name_end = std::strrchr(text, ')');
+    return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'T';
+}
+
 bool process_alive(std::uint32_t pid, std::uint64_t start_time) {
     return start_time != 0 && process_start_time(pid) == start_time;
 }
