@@ -210,6 +210,7 @@ int list_program(const KernelsOptions& options) {
     run.command = options.command;
     run.simulated = options.simulated;
     run.report = false;
+    run.supervised = true;
     run.settings.no_expect = true;
     run.insights_wait_ms = static_cast<std::uint32_t>(kInsights.count());
     const auto outcome = run_program(run);

@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,6 +24,7 @@
 #include "cli/run_report.hpp"
 #include "cli/run_streams.hpp"
 #include "cli/run_watchers.hpp"
+#include "cli/supervisor.hpp"
 #include "cli/terminal.hpp"
 #include "host/session/session.hpp"
 
@@ -31,6 +35,12 @@ namespace {
 constexpr std::uint32_t kSummaryInsightsMs = 10'000;
 /// TARGETS E6.0: the application returned 0, and what a set expects did not come about.
 constexpr int kExpectationFailed = 3;
+/// How long after a signal to egpu's group its supervisor may take to pass the same on.
+constexpr std::chrono::milliseconds kEcho{50};
+/// A long compilation, a slow disk: what the end of a session may take without a plugin's calls.
+constexpr std::chrono::milliseconds kEndOfSession{60'000};
+/// A plugin's last on_snapshot and its stop, 2 s each.
+constexpr std::chrono::milliseconds kEndOfPlugin{4000};
 
 RunOutcome failed(int exit_code) {
     RunOutcome outcome;
@@ -175,7 +185,13 @@ Verdict report_end(const RunPlan& plan, RunOutcome& outcome) {
 /// Ctrl-C reaches the application by itself; the second one ends egpu. What was sent to egpu alone is passed on.
 std::function<bool(int, bool)> signal_handler(host::Session& session, const RunOptions& options) {
     auto interrupts = std::make_shared<int>(0);
-    return [&session, &options, interrupts](int signal, bool from_terminal) {
+    auto last = std::make_shared<std::map<int, std::chrono::steady_clock::time_point>>();
+    return [&session, &options, interrupts, last](int signal, bool from_terminal) {
+        // Who signals a whole group reaches egpu and its supervisor, which passes it on: that is one signal.
+        const auto now = std::chrono::steady_clock::now();
+        const auto before = std::exchange((*last)[signal], now);
+        if (is_supervised() && !from_terminal && now - before < kEcho)
+            return true;
         if (signal == SIGUSR1) {
             session.drain(500);
             if (auto view = session.view()) {
@@ -197,6 +213,21 @@ std::function<bool(int, bool)> signal_handler(host::Session& session, const RunO
             ::kill(session.application(), signal);
         return true;
     };
+}
+
+/// Where a plugin's code will run, goes on in a child of this process.
+Status supervise_plugins(const RunOptions& options, const std::vector<host::LoadedProbe>& probes,
+                         std::uint32_t insights_wait_ms) {
+    Supervision supervision;
+    supervision.patience = kEndOfSession + std::chrono::milliseconds(insights_wait_ms);
+    supervision.table = options.live;
+    for (const auto& probe : probes)
+        if (probe.has_code) {
+            supervision.plugins.push_back(probe.name);
+            supervision.files.push_back(probe.path);
+            supervision.patience += kEndOfPlugin;
+        }
+    return options.supervised && !supervision.plugins.empty() ? supervise(supervision) : ok();
 }
 
 }  // namespace
@@ -244,6 +275,11 @@ RunOutcome run_program(const RunOptions& options) {
         say(possible.error());
         return failed(possible.error().code == "EGPU-X050" ? static_cast<int>(kUsage) : host::kCannot);
     }
+    const auto insights_wait_ms = std::max(options.insights_wait_ms, settled.summary.empty() ? 0 : kSummaryInsightsMs);
+    if (const auto watched = supervise_plugins(options, asked->probes, insights_wait_ms); !watched) {
+        say(watched.error());
+        return failed(host::kCannot);
+    }
     host::SessionOptions session_options;
     session_options.command = options.command;
     session_options.inheritance = streams.inheritance();
@@ -258,8 +294,9 @@ RunOutcome run_program(const RunOptions& options) {
     session_options.launch_count = settled.launches.count.value_or(0);
     session_options.measure_overhead = options.overhead;
     session_options.reserve_bytes = settled.reserve_bytes;
-    session_options.insights_wait_ms =
-        std::max(options.insights_wait_ms, settled.summary.empty() ? 0 : kSummaryInsightsMs);
+    session_options.insights_wait_ms = insights_wait_ms;
+    session_options.on_started = tell_application_started;
+    session_options.on_ended = [](const host::Ending& ending) { tell_application_ended(ending.as_exit_code()); };
     if (options.before_start)
         options.before_start();
     RunWatchers watchers(watching);
@@ -325,6 +362,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
         if (program.empty())
             throw CLI::RequiredError("a program behind --: egpu run -p WHAT -- PROGRAM [ARGS]");
         options->command = program;
+        options->supervised = true;
         *exit_code = run_program(*options).exit_code;
     });
 }

@@ -24,6 +24,7 @@ struct RunOptions {
     bool live = false;                      ///< --live
     std::string record_interval = "50 ms";  ///< --record-interval
     std::uint32_t insights_wait_ms = 0;     ///< after the end, for figures of kernels without programs
+    bool supervised = false;                ///< watch over plugins with code: this process becomes the supervisor
     bool report = true;                     ///< print the summary at the end
     std::function<void()> before_start;     ///< after the line about the device
 };

@@ -3,12 +3,15 @@
 """Plugins that are well and plugins that are not: their listed states, and runs that go on."""
 import json
 import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 
-from harness import BUILD, EGPU, SOURCE, WORKLOAD, Skip, case, check, equal, finish, observed, wait_for
+from harness import BUILD, EGPU, ENDINGS, SOURCE, WORKLOAD, Skip, case, check, end, equal, finish, observed, wait_for
 
 BAD = os.path.join(BUILD, "tests", "plugins-bad")
 VECADD = [WORKLOAD, "vecadd", "--elements", "1024", "--launches", "2"]
@@ -240,6 +243,204 @@ def goes():
         done = run("probe", "remove", *session, "good")
         equal(done.returncode, 0, done.stderr.decode())
     equal(of_good(added_while_it_runs(remove)), [], "findings")
+
+
+LONG = [WORKLOAD, "loop", "--seconds", "2"]
+LOST = "egpu: error: egpu was ended by a plugin's code (ends-in-run): "
+
+
+def begun(way, command, *options, plugin="ends_in_run", **more):
+    """egpu run with a plugin that ends it in that way, in a process group of its own."""
+    return subprocess.Popen([EGPU, "run", *options, "-p", bad(plugin), "--", *command], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                            env=dict(os.environ, ENDS_BY=way, **more))
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(each) for each in file.read().split()]
+
+
+def session_of(process):
+    """The child of egpu run that observes: the one with a segment; trials of the plugin come before."""
+    found = wait_for(lambda: [pid for pid in children(process.pid)
+                              if os.path.exists(f"/dev/shm/egpu-{os.getuid()}-{pid}")], "the session")
+    return found[0]
+
+
+def lost(name, way, said, command, code, out=b""):
+    @case(f"{name}: said, the application is waited for, exit code {code}")
+    def shown():
+        with tempfile.TemporaryDirectory() as folder:
+            summary = os.path.join(folder, "summary.json")
+            before = os.listdir("/dev/shm")
+            process = begun(way, command, "--strict", "--summary", summary)
+            stdout, stderr = process.communicate(timeout=60)
+            text = stderr.decode()
+            check(LOST + said in text and "[EGPU-X096]" in text, text)
+            check("egpu plugin check" in text, text)
+            equal(process.returncode, code, f"exit code, with {text}")
+            check(out in stdout, f"the application's own output: {stdout!r}")
+            equal(sorted(set(os.listdir("/dev/shm")) - set(before)), [], "left in shared memory")
+            check(not os.path.exists(summary) or way == "close", "a summary of a run that was not seen to its end")
+
+
+def then(code, command=LONG):
+    return ["/bin/sh", "-c", " ".join(command) + f" > /dev/null; echo ended; exit {code}"]
+
+
+for code, shown_code in ((0, 125), (5, 5)):
+    lost(f"exit(0), application with {code}", "exit", "exit() with exit code 0", then(code), shown_code, b"ended")
+    lost(f"_exit(0), application with {code}", "_exit", "exit code 0", then(code), shown_code, b"ended")
+    lost(f"_exit(0) after the application, which ended with {code}", "_exit", "exit code 0", then(code, VECADD),
+         shown_code, b"ended")
+lost("a crash", "crash", "signal 11 (Segmentation fault)", then(5), 5, b"ended")
+lost("a crash while a program with signal 15 ends", "crash", "signal 11", ["/bin/sh", "-c", " ".join(LONG) + "; kill $$"],
+     143)
+lost("SIGKILL", "kill", "signal 9 (Killed)", then(0), 125, b"ended")
+lost("pthread_exit", "pthread_exit", "signal 6 (Aborted)", then(0), 125, b"ended")
+lost("closed files", "close", "it closed egpu's files", then(5), 5, b"ended")
+lost("closed files at the end", "close", "it closed egpu's files", then(5, VECADD), 5, b"ended")
+lost("_exit(0) while it is loaded", "load", "exit code 0", LONG, 125)
+
+
+@case("closed files and a fork that keeps them: SIGTERM still ends the application")
+def closed_with_fork():
+    with tempfile.TemporaryDirectory() as folder:
+        process = begun("fork, close", [WORKLOAD, "loop", "--seconds", "60"], FORK_IN=os.path.join(folder, "pid"))
+        reader = process.stderr
+        line = b""
+        while LOST.encode() not in line:
+            line = reader.readline()
+            check(line, "no word of what was lost")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        equal(process.returncode, 143, "exit code")
+
+
+@case("what a plugin forks is neither waited for nor left behind")
+def forks():
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "pid")
+        process = begun("fork", LONG, FORK_IN=name)
+        _, stderr = process.communicate(timeout=60)
+        equal(process.returncode, 0, stderr.decode())
+        with open(name, encoding="ascii") as file:
+            pid = int(file.read())
+        check(not os.path.exists(f"/proc/{pid}"), "it is still there")
+
+
+@case("a process that a plugin stops is ended a while after the application")
+def stopped():
+    started = time.monotonic()
+    process = begun("stop", then(5))
+    _, stderr = process.communicate(timeout=150)
+    check("it did not end within 64 s after the application" in stderr.decode(), stderr.decode())
+    equal(process.returncode, 5, "exit code")
+    check(time.monotonic() - started > 60, "it was not waited for")
+
+
+@case("a process that a plugin stopped: interrupted twice, it ends")
+def stopped_and_interrupted():
+    process = begun("stop", ["/bin/sh", "-c", "trap '' INT; " + " ".join([WORKLOAD, "loop", "--seconds", "60"])])
+    session = session_of(process)
+    wait_for(lambda: open(f"/proc/{session}/stat").read().rpartition(")")[2].split()[0] == "T", "it to be stopped")
+    application = children(session)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    equal(process.wait(timeout=60), 130, "exit code")
+    text = os.read(process.stderr.fileno(), 65536).decode()
+    check("it did not end when it was interrupted twice" in text, text)
+    for pid in application:
+        check(os.path.exists(f"/proc/{pid}"), "the application goes on")
+    os.killpg(process.pid, signal.SIGKILL)
+
+
+@case("a well one: two processes, the same output, exit code and session as without a supervisor")
+def well():
+    for command in (VECADD, ["/bin/sh", "-c", " ".join(VECADD) + "; exit 5"], [ENDINGS, "abort"]):
+        alone = run("run", "-p", "bandwidth", "--", *command)
+        process = begun("", command, plugin="good")
+        stdout, stderr = process.communicate(timeout=60)
+        equal((process.returncode, stdout), (alone.returncode, alone.stdout), stderr.decode())
+        check("EGPU-X096" not in stderr.decode(), stderr.decode())
+    process = begun("", LONG, plugin="good")
+    session = session_of(process)
+    wait_for(lambda: run("session", "info", "-s", str(session)).returncode == 0 or None, "the session")
+    process.communicate(timeout=60)
+    plain = subprocess.Popen([EGPU, "run", "-p", "bandwidth", "--", *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: run("session", "info", "-s", str(plain.pid)).returncode == 0 or None, "a session without code")
+    plain.communicate(timeout=60)
+
+
+def interrupted(name, send, times, code, said):
+    @case(f"Ctrl-C: {name}")
+    def shown():
+        trap = "trap 'echo caught' INT; while true; do sleep 0.1; done" if times > 1 else "exec " + " ".join(
+            [WORKLOAD, "loop", "--seconds", "60"])
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(EGPU, [EGPU, "run", "-p", bad("good"), "--", "/bin/sh", "-c", "echo ready; " + trap])
+        text = b""
+
+        def until(words):
+            nonlocal text
+            deadline = time.monotonic() + 30
+            while words not in text:
+                check(time.monotonic() < deadline, f"waited for {words!r}, got {text.decode()}")
+                if select.select([terminal], [], [], 0.1)[0]:
+                    try:
+                        text += os.read(terminal, 65536)
+                    except OSError:
+                        check(words in text, f"no {words!r} in {text.decode()}")
+        until(b"ready")
+        time.sleep(0.5)
+        for _ in range(times):
+            send(pid, terminal)
+            time.sleep(0.3)
+        until(said)
+        _, status = os.waitpid(pid, 0)
+        equal(os.waitstatus_to_exitcode(status), code, text.decode())
+        if times == 1:
+            check(b"interrupted twice" not in text, text.decode())
+        os.close(terminal)
+
+
+def type_it(_, terminal):
+    os.write(terminal, b"\x03")
+
+
+interrupted("once, from the terminal", type_it, 1, 0, b"exited with 0")
+interrupted("twice, from the terminal", type_it, 2, 130, b"interrupted twice")
+interrupted("once, sent to egpu alone", lambda pid, _: os.kill(pid, signal.SIGINT), 1, 0, b"exited with 0")
+interrupted("once, sent to the group", lambda pid, _: os.killpg(pid, signal.SIGINT), 1, 0, b"exited with 0")
+interrupted("twice, sent to egpu alone", lambda pid, _: os.kill(pid, signal.SIGINT), 2, 130, b"interrupted twice")
+
+
+@case("SIGTERM and SIGUSR1 reach the egpu that observes")
+def passed_on():
+    process = begun("", [WORKLOAD, "loop", "--seconds", "60"], plugin="good")
+    session = session_of(process)
+    wait_for(lambda: run("session", "info", "-s", str(session)).returncode == 0 or None, "the session")
+    process.send_signal(signal.SIGUSR1)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=60)
+    equal(process.returncode, 143, stderr.decode())
+    check("so far:" in stderr.decode() and "EGPU-X096" not in stderr.decode(), stderr.decode())
+
+
+@case("who kills egpu with SIGKILL ends its child as well, and the application goes on")
+def killed():
+    process = begun("", [WORKLOAD, "loop", "--seconds", "60"], plugin="good")
+    session = session_of(process)
+    (application,) = wait_for(lambda: children(session), "the application")
+    end(process)
+    wait_for(lambda: not os.path.exists(f"/proc/{session}") or
+             open(f"/proc/{session}/stat").read().rpartition(")")[2].split()[0] == "Z", "the child's end")
+    check(os.path.exists(f"/proc/{application}"), "the application goes on")
+    os.killpg(process.pid, signal.SIGKILL)
 
 
 def compiles(compiler):

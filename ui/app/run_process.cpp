@@ -2,6 +2,7 @@
 #include "ui/app/run_process.hpp"
 
 #include <QCoreApplication>
+#include <QFile>
 #include <QFileInfo>
 #include <QStandardPaths>
 
@@ -12,6 +13,16 @@ namespace {
 
 constexpr int kLookMs = 100, kEndMs = 3000;
 constexpr qsizetype kLongestLine = 4096;
+
+/// 0 where there is no such process.
+qint64 parent_of(std::uint32_t process) {
+    QFile file(QStringLiteral("/proc/%1/stat").arg(process));
+    if (!file.open(QIODevice::ReadOnly))
+        return 0;
+    // Behind the name, which may hold anything: ") S 123".
+    const QByteArray text = file.readAll();
+    return text.mid(text.lastIndexOf(')') + 4).split(' ').value(0).toLongLong();
+}
 
 }  // namespace
 
@@ -75,7 +86,10 @@ void RunProcess::stop() {
 
 void RunProcess::look_for_session() {
     for (const auto& session : host::running_sessions()) {
-        if (static_cast<qint64>(session.number) != process_.processId() || !session.unreadable.empty())
+        // A run whose plugins have code is a child of the process that was started, which watches over it.
+        const bool ours = static_cast<qint64>(session.number) == process_.processId() ||
+                          parent_of(session.number) == process_.processId();
+        if (!ours || !session.unreadable.empty())
             continue;
         look_.stop();
         Q_EMIT session_ready(QString::number(session.number));

@@ -13,6 +13,7 @@
 #include "base/names.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
+#include "cli/supervisor.hpp"
 #include "cli/terminal.hpp"
 #include "host/plugins/plugin_code.hpp"
 
@@ -122,6 +123,8 @@ int run_command_line(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         const int code = egpu::cli::run_command_line(argc, argv);
+        if (egpu::cli::is_supervised())
+            egpu::cli::end_supervised(code);
         // A plugin's code may still run in a call that never came back, and its destructors may not either.
         if (egpu::host::plugin_code_loaded()) {
             std::fflush(nullptr);
@@ -133,6 +136,8 @@ int main(int argc, char** argv) {
             stderr,
             "egpu: internal error: {}\nPlease report it, with what you ran: see SECURITY and issue forms in .github/\n",
             failure.what());
+        if (egpu::cli::is_supervised())
+            egpu::cli::end_supervised(egpu::cli::kBug);
         return egpu::cli::kBug;
     }
 }

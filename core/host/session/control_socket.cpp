@@ -137,7 +137,8 @@ void ControlSocket::run() {
         // With all places taken others wait in the listener's queue.
         if (clients_.size() < kMostClients)
             watched.push_back({listener_, POLLIN, 0});
-        if (::poll(watched.data(), watched.size(), clients_.empty() ? -1 : 500) < 0 && errno != EINTR)
+        // Never for ever: a plugin's code may have closed what wakes it.
+        if (::poll(watched.data(), watched.size(), 500) < 0 && errno != EINTR)
             break;
         std::vector<Client> kept;
         for (std::size_t i = 0; i < clients_.size(); ++i) {

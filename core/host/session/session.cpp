@@ -105,6 +105,7 @@ struct Session::State {
     Clock::time_point started = Clock::now();
     std::optional<Clock::time_point> ended;
     std::uint32_t insights_wait_ms = 0;
+    std::function<void(const Ending&)> on_ended;
 
     State(Pipeline pipe, segment::OwnedSegment owned) : pipeline(std::move(pipe)), segment(std::move(owned)) {}
     ~State() {
@@ -144,6 +145,7 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
         return plan.errors();
     auto state = std::make_unique<State>(std::move(pipeline), std::move(*owned));
     state->insights_wait_ms = options.insights_wait_ms;
+    state->on_ended = std::move(options.on_ended);
     auto& catalogue = state->pipeline.catalogue();
     catalogue.session = static_cast<std::uint32_t>(::getpid());
     catalogue.command = options.command;
@@ -179,6 +181,8 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     if (!child)
         return child.errors();
     state->child = *child;
+    if (options.on_started)
+        options.on_started(*child);
     state->started = Clock::now();
     return std::unique_ptr<Session>(new Session(std::move(state)));
 }
@@ -201,6 +205,8 @@ std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_sig
         const pid_t ended = ::waitpid(state_->child, &status, WNOHANG);
         if (ended == state_->child || (ended < 0 && errno == ECHILD)) {
             state_->ended = Clock::now();
+            if (state_->on_ended)
+                state_->on_ended(ending_of(status));
             state_->control.stop();
             state_->server->stop();
             state_->plugins->finish();
