@@ -384,6 +384,51 @@ TEST_F(Sampled, AKernelsRatesSayAtLeastWhereLaunchesAreMissed) {
     EXPECT_NEAR(*window.kernel(1, sampler.series()).launches, 200, 1e-6);
 }
 
+TEST_F(Sampled, APartIsNeverLargerThanTheWhole) {
+    RateWindow window;
+    for (int i = 1; i <= 60; ++i) {
+        pass(view, 50 * kMs);
+        if (i > 30) {  // its first launch, of many bytes, comes when the session is 1.5 s old
+            launch(view, 1, static_cast<std::uint64_t>(i - 30) * 3);
+            set_entry(view, 0, {1, 0, 0}, {static_cast<std::uint64_t>(i - 30) * 300, 1});
+        }
+        window.push(sampler.sample(view), sampler.series());
+        const auto all = window.kernel(0, sampler.series()), only = window.kernel(1, sampler.series());
+        if (i <= 30) {
+            EXPECT_FALSE(only.launches) << i;
+            continue;
+        }
+        ASSERT_TRUE(only.launches && all.launches && only.read && all.read) << i;
+        EXPECT_NEAR(*only.launches, *all.launches, 1e-6) << i;
+        EXPECT_NEAR(*only.read, *all.read, 1e-6) << i;
+        EXPECT_NEAR(*only.launches, std::min(i - 30, 20) * 3, 1e-6) << "of a whole second, sample " << i;
+    }
+}
+
+TEST_F(Sampled, WhatWasUnknownBeforeDoesNotBeginAtZero) {
+    RateWindow window;
+    view.catalogue.probes[0].state = ProbeState::detached;  // when we came: it had counted much before
+    view.catalogue.copies.push_back({1, {1}});
+    view.copies.emplace_back();
+    view.catalogue.kernels[0].copy = 3;
+    set_entry(view, 0, {1, 0, 0}, {1'000'000'000, 1000});
+    launch(view, 1, 4);
+    for (int i = 0; i < 20; ++i) {
+        pass(view, 50 * kMs);
+        window.push(sampler.sample(view), sampler.series());
+    }
+    view.catalogue.probes[0].state = ProbeState::attached;
+    view.catalogue.kernels[0].copy = 1;
+    for (int i = 0; i < 20; ++i) {
+        pass(view, 50 * kMs);
+        window.push(sampler.sample(view), sampler.series());
+        const auto id = find("bandwidth/traffic", "requested_bytes")->id;
+        EXPECT_LT(window.rate(id).value_or(0), 1) << i;
+        EXPECT_LT(window.kernel(1, sampler.series()).read.value_or(0), 1) << i;
+        EXPECT_LT(window.kernel(0, sampler.series()).read.value_or(0), 1) << i;
+    }
+}
+
 TEST_F(Sampled, PercentilesAreOfTheWindow) {
     RateWindow window;
     std::vector<std::uint64_t> slots(64);

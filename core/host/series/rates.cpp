@@ -23,6 +23,11 @@ void RateWindow::add(Track<Value>& track, std::uint32_t clock, std::uint32_t epo
     auto& entries = track.entries;
     const std::uint64_t ns = at(clocks_, clock);
     const std::uint64_t from = ns > window_ns_ ? ns - window_ns_ : 0;
+    // What no sample before has named was not there, and counted 0: a kernel that is launched for the first time has
+    // the window that all kernels together have. (What was there but unknown has a later epoch.)
+    const std::uint64_t first_ns = at(first_clocks_, clock);
+    if (entries.empty() && first_ns != 0 && first_ns < ns && epoch == kFirstEpoch)
+        entries.push_back({first_ns, first_ns, epoch, Value{}});
     // One entry from before the window stays: its value held at the window's begin.
     while (entries.size() >= 2 && entries[1].ns <= from)
         entries.pop_front();
@@ -33,6 +38,9 @@ void RateWindow::add(Track<Value>& track, std::uint32_t clock, std::uint32_t epo
 void RateWindow::push(const Sample& sample, const SeriesTable& table) {
     clocks_before_ = std::move(clocks_);
     clocks_ = sample.clocks;
+    first_clocks_.resize(std::max(first_clocks_.size(), clocks_.size()));
+    for (std::size_t i = 0; i < clocks_.size(); ++i)
+        first_clocks_[i] = first_clocks_[i] != 0 ? first_clocks_[i] : clocks_[i];
     now_ns_ = sample.monotonic_ns;
     for (const auto& point : sample.points) {
         if (point.series >= table.size())

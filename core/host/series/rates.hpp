@@ -77,6 +77,7 @@ private:
     std::uint64_t window_ns_;
     std::uint64_t now_ns_ = 0;
     std::vector<std::uint64_t> clocks_, clocks_before_;
+    std::vector<std::uint64_t> first_clocks_;                    // the first that each clock showed; 0: none so far
     std::vector<Track<std::uint64_t>> counters_;                 // by series
     std::map<std::uint32_t, Track<HistogramSlots>> histograms_;  // by series
 };

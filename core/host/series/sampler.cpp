@@ -97,6 +97,7 @@ void Sampler::put(std::uint32_t series, std::optional<std::uint64_t> value, Samp
         if (last.epoch != 0)
             sample.points.push_back({series, 0, last.value});
         last.epoch = 0;
+        last.epochs = std::max(last.epochs, kFirstEpoch);
         return;
     }
     if (last.epoch != 0 && *value == last.value)
@@ -113,6 +114,7 @@ void Sampler::put_histogram(std::uint32_t series, std::span<const std::uint64_t>
         if (last.epoch != 0)
             sample.histograms.push_back({series, 0, *last.slots});
         last.epoch = 0;
+        last.epochs = std::max(last.epochs, kFirstEpoch);
         return;
     }
     if (last.epoch != 0 && std::equal(slots.begin(), slots.end(), last.slots->begin()))
@@ -250,9 +252,13 @@ Sampler::TrafficSums Sampler::sum_traffic(const MapData& data, const MapState& s
 
 void Sampler::put_traffic(SessionField field, std::uint32_t kernel_id, std::optional<std::uint64_t> value, bool anew,
                           Sample& sample) {
-    if (!value && !table_.of_session(field, kernel_id))
+    if (!value && !table_.of_session(field, kernel_id)) {
+        unknown_traffic_.emplace(field, kernel_id);
         return;
+    }
     const std::uint32_t series = session_series(field, kernel_id);
+    if (unknown_traffic_.erase({field, kernel_id}) != 0)
+        last_[series].epochs = kFirstEpoch;  // it begins with what nobody knows since when it grew
     // Another map took over: it has counted other launches.
     if (anew && value)
         last_[series].epoch = 0;

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/findings/metrics.hpp"
@@ -72,11 +74,12 @@ private:
     static void begin_epoch(Last& last) { last.epoch = ++last.epochs; }
 
     SeriesTable table_;
-    std::vector<Last> last_;                              // by series
-    std::vector<std::unique_ptr<HistogramSlots>> slots_;  // of histograms, what Last::slots points to
-    std::vector<MapState> maps_;                          // by map
-    std::vector<std::uint64_t> clocks_;                   // of the sample before
-    std::string traffic_map_;                             // that counted the traffic in the sample before
+    std::vector<Last> last_;                                            // by series
+    std::vector<std::unique_ptr<HistogramSlots>> slots_;                // of histograms, what Last::slots points to
+    std::vector<MapState> maps_;                                        // by map
+    std::vector<std::uint64_t> clocks_;                                 // of the sample before
+    std::string traffic_map_;                                           // that counted the traffic in the sample before
+    std::set<std::pair<SessionField, std::uint32_t>> unknown_traffic_;  // by kernel id: not known in a sample so far
     std::uint64_t left_out_ = 0;
 };
 

@@ -47,6 +47,9 @@ struct Series {
     std::uint32_t clock = kSessionClock;
 };
 
+/// Of a series that was counted from its beginning: before the first sample that names it, it was 0.
+inline constexpr std::uint32_t kFirstEpoch = 1;
+
 /// The value of a counter. Values of different epochs are of different counts (it went back, or another map took
 /// over): their difference means nothing. Epoch 0: not known from here on.
 struct Point {

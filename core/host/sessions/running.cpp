@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/sessions/running.hpp"
 
+#include <fstream>
+#include <string>
+
 #include "segment/create/sessions.hpp"
 #include "segment/layout/layout.h"
 
 namespace egpu::host {
 namespace {
 
-SessionLife life_of(std::uint32_t state, bool host_alive, std::uint32_t agent_pid, bool agent_alive) {
+/// True for a process that a signal or a debugger holds: the letter behind the name, which may hold anything.
+bool is_stopped(std::uint32_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string line;
+    std::getline(file, line);
+    const auto name_end = line.rfind(')');
+    if (name_end == std::string::npos || name_end + 2 >= line.size())
+        return false;
+    return line[name_end + 2] == 'T' || line[name_end + 2] == 't';
+}
+
+SessionLife life_of(std::uint32_t state, std::uint32_t host_pid, bool host_alive, std::uint32_t agent_pid,
+                    bool agent_alive) {
     if (state == EGPU_SESSION_DRAINED)
         return SessionLife::ended;
     if (state == EGPU_SESSION_ENDED)  // the egpu process let go: of an application that ended, or did not
@@ -16,7 +31,9 @@ SessionLife life_of(std::uint32_t state, bool host_alive, std::uint32_t agent_pi
         return SessionLife::killed;
     if (!host_alive)
         return SessionLife::lost;
-    return agent_pid == 0 ? SessionLife::starting : SessionLife::running;
+    if (is_stopped(host_pid) || (agent_pid != 0 && is_stopped(agent_pid)))
+        return SessionLife::stopped;
+    return agent_pid == 0 || state == EGPU_SESSION_STARTING ? SessionLife::starting : SessionLife::running;
 }
 
 }  // namespace
@@ -27,6 +44,8 @@ const char* to_words(SessionLife life) {
             return "starting";
         case SessionLife::running:
             return "running";
+        case SessionLife::stopped:
+            return "stopped";
         case SessionLife::ended:
             return "ended";
         case SessionLife::killed:
@@ -46,7 +65,7 @@ std::vector<RunningSession> running_sessions() {
         session.number = info.host_pid;
         session.program = info.program;
         session.started_unix_ms = static_cast<std::int64_t>(info.started_ns / 1'000'000);
-        session.life = life_of(info.state, info.host_alive, info.agent_pid, info.agent_alive);
+        session.life = life_of(info.state, info.host_pid, info.host_alive, info.agent_pid, info.agent_alive);
         session.unreadable = info.readable ? std::string() : info.unreadable;
         running.push_back(std::move(session));
     }

@@ -12,9 +12,10 @@ namespace egpu::host {
 enum class SessionLife {
     starting,  ///< the application has not used CUDA so far
     running,
-    ended,   ///< the application's agent made its final copy: totals stand
-    killed,  ///< the application is gone without a final copy
-    lost,    ///< the egpu process is gone and left the session behind
+    stopped,  ///< its egpu process or its application is (SIGSTOP, a debugger): it goes on when that does
+    ended,    ///< the application's agent made its final copy: totals stand
+    killed,   ///< the application is gone without a final copy
+    lost,     ///< the egpu process is gone and left the session behind
 };
 const char* to_words(SessionLife life);
 
