@@ -46,6 +46,9 @@ struct Told {
 int telling = -1;    ///< the pipe's end in the supervised process
 pid_t supervised{};  ///< that process; what a plugin forks is another
 
+/// How a process ends that can't tell: egpu uses it for nothing else.
+constexpr int kPipeLost = SIGUSR2;
+
 /// False where the pipe is not there any more.
 bool tell(Told::Kind kind, int value) {
     const Told told{kind, value};
@@ -95,7 +98,7 @@ public:
         if (end_)
             return *end_;
         const host::Ending ending = host::ending_of(*child_status_);
-        if (cause_.empty() && ending.signal && taken_.contains(*ending.signal))
+        if (cause_.empty() && ending.signal && (taken_.contains(*ending.signal) || ending.signal == SIGPIPE))
             return 128 + *ending.signal;  // before or after a session signals do what they do to any program
         if (application_ == 0)
             find_application();
@@ -297,7 +300,7 @@ private:
     std::string how(const host::Ending& ending) const {
         if (!cause_.empty())
             return cause_;
-        if (ending.signal == SIGPIPE)
+        if (ending.signal == kPipeLost)
             return kClosed;
         if (ending.signal)
             return fmt::format("signal {} ({})", *ending.signal, ::strsignal(*ending.signal));
@@ -407,9 +410,9 @@ void tell_application_ended(int exit_code) {
 void end_supervised(int exit_code) {
     std::fflush(nullptr);
     if (!tell(Told::end, exit_code)) {
-        // A plugin closed the pipe: that is said by the signal of one who writes where nobody can read.
-        ::signal(SIGPIPE, SIG_DFL);
-        ::raise(SIGPIPE);
+        // A plugin closed the pipe; a signal can still say so.
+        ::signal(kPipeLost, SIG_DFL);
+        ::raise(kPipeLost);
     }
     ::_exit(exit_code);
 }

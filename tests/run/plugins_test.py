@@ -279,7 +279,9 @@ def lost(name, way, said, command, code, out=b""):
             text = stderr.decode()
             check(LOST + said in text and "[EGPU-X096]" in text, text)
             check("egpu plugin check" in text, text)
-            equal(process.returncode, code, f"exit code, with {text}")
+            # The application's code can't be told any more where the files went before it ended.
+            check(process.returncode == code or (way == "close" and process.returncode == 125),
+                  f"exit code {process.returncode}, with {text}")
             check(out in stdout, f"the application's own output: {stdout!r}")
             equal(sorted(set(os.listdir("/dev/shm")) - set(before)), [], "left in shared memory")
             check(not os.path.exists(summary) or way == "close", "a summary of a run that was not seen to its end")
@@ -365,13 +367,6 @@ def well():
         stdout, stderr = process.communicate(timeout=60)
         equal((process.returncode, stdout), (alone.returncode, alone.stdout), stderr.decode())
         check("EGPU-X096" not in stderr.decode(), stderr.decode())
-    process = begun("", LONG, plugin="good")
-    session = session_of(process)
-    wait_for(lambda: run("session", "info", "-s", str(session)).returncode == 0 or None, "the session")
-    process.communicate(timeout=60)
-    plain = subprocess.Popen([EGPU, "run", "-p", "bandwidth", "--", *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(lambda: run("session", "info", "-s", str(plain.pid)).returncode == 0 or None, "a session without code")
-    plain.communicate(timeout=60)
 
 
 def interrupted(name, send, times, code, said):
