@@ -81,7 +81,7 @@ int make_plugin(const std::string& id) {
     }
     const auto taken = host::probe_names();
     if (std::find(taken.begin(), taken.end(), id) != taken.end()) {
-        Diagnostic note = error("EGPU-X096", fmt::format("a plugin or program that egpu finds is named '{}' too", id),
+        Diagnostic note = error("EGPU-X097", fmt::format("a plugin or program that egpu finds is named '{}' too", id),
                                 fmt::format("-p {} will not mean yours: choose another name, or name its file", id));
         note.severity = Severity::warning;
         print_errors({note});
