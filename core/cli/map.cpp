@@ -45,7 +45,7 @@ void print_table(const host::MapData& data, const host::SessionView& view) {
         for (const auto& cell : row.key)
             cells.push_back(cell.text);
         for (const auto& cell : row.values)
-            cells.push_back(value_text(cell, view.simulated));
+            cells.push_back(host::value_text(cell, view.simulated));
         table.row(std::move(cells));
     }
     fmt::print("{}{}", table.text(), age_line(data, view));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/units.hpp"
 #include "maps/snapshot/snapshot.hpp"
 
 namespace egpu::host {
@@ -198,6 +199,36 @@ std::string column_name(const ebpf::TypeField& field) {
 
 std::string column_name(const Map& map, const ebpf::TypeField& field) {
     return field.name.empty() || !field.histogram.empty() ? map.definition.name : field.name;
+}
+
+std::string value_text(const ValueCell& cell, bool simulated) {
+    if (cell.elements.size() == 1)
+        return cell.field->is_signed ? std::to_string(static_cast<std::int64_t>(cell.elements[0]))
+                                     : format_count(cell.elements[0]);
+    if (cell.field->histogram.empty()) {
+        constexpr std::size_t kMostElements = 8;
+        const auto shown = std::min(cell.elements.size(), kMostElements);
+        const std::vector<std::uint64_t> first(cell.elements.begin(),
+                                               cell.elements.begin() + static_cast<std::ptrdiff_t>(shown));
+        return fmt::format("[{}{}]", fmt::join(first, " "), shown < cell.elements.size() ? " ..." : "");
+    }
+    // A log2 histogram: its total and where the middle of it lies.
+    std::uint64_t total = 0;
+    for (const auto count : cell.elements)
+        total += count;
+    std::uint64_t below = 0;
+    for (std::size_t slot = 0; slot < cell.elements.size(); ++slot) {
+        below += cell.elements[slot];
+        if (total != 0 && below * 2 >= total) {
+            const char* unit = cell.field->histogram == "log2_ns"       ? " ns"
+                               : cell.field->histogram == "log2_bytes"  ? " B"
+                               : cell.field->histogram == "log2_cycles" ? (simulated ? " simulated cycles" : " cycles")
+                                                                        : "";
+            return fmt::format("{} values, half of them below {}{}", format_count(total),
+                               slot >= 63 ? "2^64" : format_count(std::uint64_t{2} << slot), unit);
+        }
+    }
+    return "0 values";
 }
 
 }  // namespace egpu::host
