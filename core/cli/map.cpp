@@ -34,7 +34,7 @@ std::string age_line(const host::MapData& data, const host::SessionView& view) {
 
 /// "requested_bytes (bytes)"; a histogram's unit stands in its cells.
 std::string header_of(const host::Map& map, const ebpf::TypeField& field, bool simulated) {
-    const std::string unit = field.histogram.empty() ? unit_text(field, simulated) : "";
+    const std::string unit = field.histogram.empty() ? host::unit_text(field, simulated) : "";
     return host::column_name(map, field) + (unit.empty() ? "" : fmt::format(" ({})", unit));
 }
 
@@ -51,7 +51,7 @@ void print_table(const host::MapData& data, const host::SessionView& view) {
         for (const auto& cell : row.key)
             cells.push_back(cell.text);
         for (const auto& cell : row.values)
-            cells.push_back(exact_text(cell, view.simulated));
+            cells.push_back(host::exact_text(cell, view.simulated));
         table.row(std::move(cells));
     }
     fmt::print("{}{}", table.text(), age_line(data, view));

@@ -263,7 +263,7 @@ void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
             for (const auto& cell : row.key)
                 cells.push_back(cell.text);
             for (const auto& cell : row.values)
-                cells.push_back(value_text(cell, view.simulated));
+                cells.push_back(host::value_text(cell, view.simulated));
             table.row(std::move(cells));
         }
         lines.emplace_back();
@@ -306,62 +306,6 @@ std::string coverage_text(const SessionView& view, const host::MapData& data) {
         fmt::format("{} of {} launches", format_count(coverage.covered), format_count(coverage.launches));
     // The launches are those of now, the values those of the last copy.
     return view.drained ? "counted in " + launches : "at least: by now the probe ran in " + launches;
-}
-
-std::string unit_text(const ebpf::TypeField& field, bool simulated) {
-    switch (field.role) {
-        case ebpf::Role::bytes:
-            return "bytes";
-        case ebpf::Role::nanoseconds:
-            return "ns";
-        case ebpf::Role::cycles:
-            return simulated ? "simulated cycles" : "cycles";
-        default:
-            return {};
-    }
-}
-
-std::string exact_text(const host::ValueCell& cell, bool simulated) {
-    if (cell.elements.size() != 1)
-        return value_text(cell, simulated);
-    return cell.field->is_signed ? std::to_string(static_cast<std::int64_t>(cell.elements[0]))
-                                 : format_count(cell.elements[0]);
-}
-
-std::string value_text(const host::ValueCell& cell, bool simulated) {
-    if (cell.elements.size() == 1) {
-        const auto number = static_cast<double>(cell.elements[0]);
-        if (cell.field->role == ebpf::Role::bytes)
-            return format_bytes(number);
-        if (cell.field->role == ebpf::Role::nanoseconds)
-            return format_duration_ns(number);
-        const std::string unit = unit_text(*cell.field, simulated);
-        return exact_text(cell, simulated) + (unit.empty() ? "" : " " + unit);
-    }
-    if (cell.field->histogram.empty()) {
-        constexpr std::size_t kMostElements = 8;
-        const auto shown = std::min(cell.elements.size(), kMostElements);
-        const std::vector<std::uint64_t> first(cell.elements.begin(),
-                                               cell.elements.begin() + static_cast<std::ptrdiff_t>(shown));
-        return fmt::format("[{}{}]", fmt::join(first, " "), shown < cell.elements.size() ? " ..." : "");
-    }
-    // A log2 histogram: its total and where the middle of it lies.
-    std::uint64_t total = 0;
-    for (const auto count : cell.elements)
-        total += count;
-    std::uint64_t below = 0;
-    for (std::size_t slot = 0; slot < cell.elements.size(); ++slot) {
-        below += cell.elements[slot];
-        if (total != 0 && below * 2 >= total) {
-            const char* unit = cell.field->histogram == "log2_ns"       ? " ns"
-                               : cell.field->histogram == "log2_bytes"  ? " B"
-                               : cell.field->histogram == "log2_cycles" ? (simulated ? " simulated cycles" : " cycles")
-                                                                        : "";
-            return fmt::format("{} values, half of them below {}{}", format_count(total),
-                               slot >= 63 ? "2^64" : format_count(std::uint64_t{2} << slot), unit);
-        }
-    }
-    return "0 values";
 }
 
 std::vector<std::string> run_report(const SessionView& view, const host::RunFacts& facts) {

@@ -15,12 +15,6 @@ namespace egpu::cli {
 /// "counted in 12 of 100 launches" (or, where the values are not the last ones, "at least: by now ...") where a map's
 /// probe did not see all launches of its kernels; else "".
 std::string coverage_text(const host::SessionView& view, const host::MapData& data);
-/// A value as text: a number with its unit ("8.39 MB"), or a histogram's total and middle.
-std::string value_text(const host::ValueCell& cell, bool simulated);
-/// The same to the last digit and without its unit; a histogram as above.
-std::string exact_text(const host::ValueCell& cell, bool simulated);
-/// "bytes", "ns", "cycles", "simulated cycles"; "" for what is a bare number.
-std::string unit_text(const ebpf::TypeField& field, bool simulated);
 
 /// Lines without their "egpu: " prefix; at most 20 and the findings.
 std::vector<std::string> run_report(const host::SessionView& view, const host::RunFacts& facts);

@@ -178,5 +178,19 @@ TEST(Legend, ATickHidesALineAndItsValueIsThatAtTheCursor) {
               human_text(traces[0]->points.nearest(45 * kSecond)->value, Unit::bytes_per_second));
 }
 
+TEST(Legend, NewestIsTheMomentOfTheTables) {
+    TestWindow test;
+    auto* legend = test.window.stack().legends().front();
+    auto& traces = test.chart().chart().traces;
+    auto facts = std::make_shared<Facts>(*facts_with_kernels(2));
+    facts->time = 20 * kSecond;
+    Update update;
+    update.time = 60 * kSecond;
+    update.facts = facts;
+    test.give(update);
+    EXPECT_EQ(legend->value_text(*traces[0]).toStdString(),
+              human_text(traces[0]->points.nearest(20 * kSecond)->value, Unit::bytes_per_second));
+}
+
 }  // namespace
 }  // namespace egpu::ui

@@ -45,6 +45,23 @@ TEST(Charts, LinesBeyondTheFirstStartHidden) {
     EXPECT_EQ(chart.hidden(), 20 - Chart::kShownAtFirst);
 }
 
+TEST(Charts, AnEmptyChartSaysWhy) {
+    Charts charts;
+    Chart& chart = charts.add(named("x"));
+    chart.why_empty = "too short";
+    EXPECT_EQ(chart.empty_text(), "too short") << "no line so far";
+    Trace& trace = charts.append(chart, "a", "a", 0, std::nan(""));
+    charts.append(trace, 1, std::nan(""));
+    EXPECT_EQ(chart.empty_text(), "too short") << "a ticked line without a value";
+    trace.visible = false;
+    EXPECT_NE(chart.empty_text().find("tick one"), std::string::npos);
+    trace.visible = true;
+    charts.append(trace, 2, 1);
+    EXPECT_EQ(chart.empty_text(), "");
+    charts.append(trace, 3, std::nan(""));
+    EXPECT_EQ(chart.empty_text(), "") << "a gap later takes nothing away";
+}
+
 TEST(Charts, ExtentForgetsWhatTheRingsForgot) {
     Charts charts(10);
     Chart& chart = charts.add(named("x"));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 namespace egpu::ui {
 namespace {
@@ -112,7 +113,7 @@ TEST_F(LineMakerTest, ACounterOfAnyMapBecomesALineInTheColourOfItsKernel) {
         last = sample({{id, 1, i * 7}, {launches, 1, i}, {all, 1, i}});
     EXPECT_NEAR(*value(last, "mine/sums/lost_bytes", "vector_add store"), 140, 1);
     ASSERT_NE(line("vector_add store"), nullptr);
-    EXPECT_EQ(line("vector_add store")->chart_title, "mine/sums lost bytes");
+    EXPECT_EQ(line("vector_add store")->chart_title, "mine/sums: lost bytes");
     EXPECT_EQ(line("vector_add store")->unit, Unit::bytes_per_second);
     EXPECT_EQ(line("vector_add store")->stroke, Stroke::dashed);
     EXPECT_EQ(line("vector_add store")->colour_of, line("vector_add")->colour_of);
@@ -143,6 +144,38 @@ TEST_F(LineMakerTest, AHistogramBecomesPercentilesInItsUnit) {
     EXPECT_TRUE(p99 >= 4096 && p99 < 8192) << p99;
     EXPECT_EQ(line("all kernels, p50")->unit, Unit::simulated_cycles);
     EXPECT_TRUE(line("all kernels, p50")->logarithmic);
+}
+
+TEST_F(LineMakerTest, TitlesSayNothingTwice) {
+    const auto counter = [&](const char* map, const char* field, host::SeriesKind kind) {
+        host::Series series;
+        series.map = map;
+        series.field = field;
+        series.kind = kind;
+        series.unit = host::SeriesUnit::cycles;
+        series.label = std::string(map) + field;
+        series.clock = host::kFirstMapClock;
+        table_.add(series);
+    };
+    counter("hello/warps", "warps", host::SeriesKind::counter);
+    counter("mine/sums", "hits", host::SeriesKind::counter);
+    counter("latency/load_latency", "load_latency", host::SeriesKind::histogram);
+    counter("mine/waits", "waits", host::SeriesKind::histogram);
+    sample({});
+    std::set<std::string> titles;
+    for (const auto& each : lines_)
+        titles.insert(each.chart_title);
+    EXPECT_EQ(titles, (std::set<std::string>{"hello/warps", "mine/sums: hits", "latency/load_latency",
+                                             "Latency of mine/waits"}));
+}
+
+TEST_F(LineMakerTest, TotalsLieWideUnderTheirParts) {
+    session_series(host::SessionField::read_bytes, 0, host::kTrafficClock);
+    session_series(host::SessionField::read_bytes, 1, host::kTrafficClock);
+    sample({});
+    EXPECT_TRUE(line("all kernels, read")->wide);
+    EXPECT_TRUE(line("all kernels, written")->wide);
+    EXPECT_FALSE(line("vector_add, read")->wide);
 }
 
 TEST_F(LineMakerTest, TooManyLinesAreSaidOnce) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <QFile>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QProcess>
 #include <QPushButton>
 #include <QStandardPaths>
@@ -160,6 +161,22 @@ TEST_F(Live, ASegmentFullOfNoiseHarmsNobody) {
     EXPECT_TRUE(said) << state();
     EXPECT_GT(points("session/bandwidth"), 20u);
     EXPECT_GT(colours_in(window_.grab().toImage()), 50);
+}
+
+TEST_F(Live, AStoppedSessionIsSaidToBeStopped) {
+    start();
+    ::kill(static_cast<pid_t>(run_.processId()), SIGSTOP);
+    StartPage page;
+    const auto listed = [&] {
+        page.refresh_sessions();
+        for (int row = 0; row < page.sessions().count(); ++row)
+            if (page.sessions().item(row)->text().startsWith(QString::number(run_.processId())))
+                return page.sessions().item(row)->text();
+        return QString();
+    };
+    EXPECT_TRUE(QTest::qWaitFor([&] { return listed().contains("stopped, since"); }, kLongMs));
+    ::kill(static_cast<pid_t>(run_.processId()), SIGCONT);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return listed().contains("running, since"); }, kLongMs));
 }
 
 TEST(StartPage, AProgramIsStartedAndItsSessionOpens) {

@@ -8,6 +8,7 @@
 
 #include "scripted_feed.hpp"
 #include "ui/panes/kernel_pane.hpp"
+#include "ui/panes/map_pane.hpp"
 #include "ui/panes/message_pane.hpp"
 
 namespace egpu::ui {
@@ -45,6 +46,42 @@ TEST(KernelTable, OrderWithUnknownLast) {
     table.sort(KernelTable::name, Qt::AscendingOrder);
     EXPECT_EQ(cell(table, 1, KernelTable::name), "kernel_1");
     EXPECT_EQ(cell(table, 2, KernelTable::name), "kernel_10");
+}
+
+TEST(KernelTable, TotalsSayAtLeastAndUnknown) {
+    auto facts = std::make_shared<Facts>(*facts_with_kernels(3));
+    facts->kernels[0].read_bytes = 768;
+    facts->kernels[1].read_bytes = 2'000'000;
+    facts->kernels[1].bytes_at_least = true;
+    KernelTable table;
+    table.set_facts(facts);
+    table.sort(KernelTable::read_bytes, Qt::DescendingOrder);
+    EXPECT_EQ(cell(table, 0, KernelTable::read_bytes), "≥ 2.00 MB");
+    EXPECT_EQ(table.index(0, KernelTable::read_bytes).data(Qt::ToolTipRole).toString(), "at least 2 000 000 B");
+    EXPECT_EQ(cell(table, 1, KernelTable::read_bytes), "768 B");
+    EXPECT_EQ(cell(table, 2, KernelTable::read_bytes), "n/a");
+    EXPECT_EQ(cell(table, 1, KernelTable::written_bytes), "n/a");
+}
+
+TEST(MapPane, TheChosenMapStaysChosenWhileItsRowsChange) {
+    auto facts = std::make_shared<Facts>();
+    facts->maps = {{"a/first", {"kernel", "bytes"}, 1, {{"k", "5"}}, "1 row"},
+                   {"b/second", {"key", "x", "y"}, 1, {{"p", "1", "2"}, {"q", "3", "4"}}, "2 rows"}};
+    MapPane pane;
+    pane.set_facts(facts);
+    EXPECT_EQ(pane.table().rowCount(), 1);
+    pane.choice().setCurrentIndex(1);
+    EXPECT_EQ(pane.table().columnCount(), 3);
+    auto more = std::make_shared<Facts>(*facts);
+    more->maps[1].rows[1][2] = "9";
+    more->maps.push_back({"c/third", {"key"}, 1, {}, "0 rows"});
+    pane.set_facts(more);
+    EXPECT_EQ(pane.choice().currentText(), "b/second");
+    EXPECT_EQ(pane.table().index(1, 2).data().toString(), "9");
+    EXPECT_TRUE(pane.table().index(1, 2).data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight);
+    EXPECT_EQ(pane.note(), "2 rows");
+    pane.set_facts(nullptr);
+    EXPECT_EQ(pane.table().rowCount(), 0);
 }
 
 TEST(KernelTable, ASelectedKernelStaysSelectedWhileOthersPassIt) {

@@ -56,6 +56,13 @@ TEST(Viewport, FitShowsAllData) {
     EXPECT_EQ(view.range(), (TimeRange{5 * kSecond, 500 * kSecond}));
 }
 
+TEST(Viewport, FitShowsNoLessThanASecond) {
+    Viewport view;
+    view.set_data(70'000'000, 72'000'000);
+    view.fit();
+    EXPECT_EQ(view.range(), (TimeRange{70'000'000, 70'000'000 + kSecond}));
+}
+
 TEST(Viewport, LengthsStayWithinBounds) {
     Viewport view;
     view.set_data(0, kSecond);

@@ -9,6 +9,7 @@
 
 #include "scripted_feed.hpp"
 #include "ui/app/exports.hpp"
+#include "ui/panes/message_pane.hpp"
 #include "ui/panes/session_bar.hpp"
 
 namespace egpu::ui {
@@ -115,6 +116,15 @@ TEST(Window, ExportsAPictureAndTheVisibleRange) {
     EXPECT_EQ(failed.error().code, "EGPU-X081");
 }
 
+TEST(Window, TheStartPageHasMessagesWhereThereAreAny) {
+    MainWindow window(ThemeName::dark);
+    window.show();
+    EXPECT_FALSE(window.message_pane().isVisible());
+    window.open_file(QStringLiteral("/nowhere/a.egpu"));
+    EXPECT_TRUE(window.message_pane().isVisible());
+    EXPECT_GT(window.model().messages().rowCount(), 0);
+}
+
 TEST(Window, FramesStopWithoutASessionAndSlowDownUnseen) {
     TestWindow test;
     EXPECT_TRUE(test.window.clock().running());
@@ -128,6 +138,44 @@ TEST(Window, FramesStopWithoutASessionAndSlowDownUnseen) {
     EXPECT_EQ(test.window.clock().interval_ms(), 1000);
     test.window.show_start_page();
     EXPECT_FALSE(test.window.clock().running());
+}
+
+TEST(Window, FiguresOfDrawingAreSaidOnlyWhereAskedForOrSlow) {
+    TestWindow test;
+    for (int i = 0; i < 200; ++i)
+        test.window.clock().add_frame(5);
+    EXPECT_EQ(test.window.frame_text(), "");
+    test.window.set_verbose(true);
+    EXPECT_TRUE(test.window.frame_text().contains("points/s"));
+    test.window.set_verbose(false);
+    for (int i = 0; i < 200; ++i)
+        test.window.clock().add_frame(300);
+    EXPECT_EQ(test.window.frame_text(), "drawing is slow: 300 ms a picture");
+}
+
+TEST(Window, TheFindingsTabHasACount) {
+    TestWindow test(1);
+    EXPECT_EQ(test.window.findings_title(), "Findings");
+    auto facts = std::make_shared<Facts>();
+    facts->findings.push_back({"uncoalesced-access", "k", "a.cu:3", "text", "egpu"});
+    Update update;
+    update.time = kSecond;
+    update.facts = facts;
+    test.give(update);
+    EXPECT_EQ(test.window.findings_title(), "Findings (1)");
+}
+
+TEST(Window, AShortSessionSaysThatItIsTooShort) {
+    TestWindow test(0.1);
+    Update nothing;
+    nothing.time = kSecond / 10;
+    nothing.values = {{0, std::nan("")}, {1, std::nan("")}};
+    auto& chart = test.chart().chart();
+    EXPECT_EQ(chart.empty_text(), "");
+    SessionModel model;
+    model.apply({lines_update(), nothing});
+    EXPECT_EQ(model.charts().find("bandwidth")->empty_text().substr(0, 42),
+              "too short for a rate over 1 s: 1 sample. T");
 }
 
 TEST(FrameClock, LongFramesComeLessOften) {

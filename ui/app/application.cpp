@@ -72,6 +72,7 @@ int show_window(const Options& options, int argc, char** argv) {
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     MainWindow window(options.theme);
     window.resize(options.size);
+    window.set_verbose(options.verbose);
     window.show();
     if (options.demo)
         window.open_demo();

@@ -16,6 +16,7 @@
 #include "ui/app/demo_file.hpp"
 #include "ui/model/source_feed.hpp"
 #include "ui/panes/kernel_pane.hpp"
+#include "ui/panes/map_pane.hpp"
 #include "ui/panes/message_pane.hpp"
 #include "ui/panes/probe_pane.hpp"
 #include "ui/panes/session_bar.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 constexpr int kStartPage = 0, kSessionPage = 1;
 constexpr std::uint32_t kFramesPerStatus = 15;
+constexpr double kSlowMs = 100;  ///< a frame that takes longer is felt
 
 void set_widths(QTableView& view, std::initializer_list<int> characters) {
     int column = 0;
@@ -44,6 +46,7 @@ MainWindow::MainWindow(ThemeName theme)
       stack_(new ChartStack(link_)),
       kernels_(new KernelPane(model_.kernels())),
       probes_(new ProbePane(model_.probes())),
+      maps_(new MapPane),
       findings_(make_table(model_.findings(), nullptr)),
       messages_(new MessagePane(model_.messages())),
       status_(new QLabel),
@@ -58,7 +61,7 @@ MainWindow::MainWindow(ThemeName theme)
     pages_->addWidget(start_);
     pages_->addWidget(session);
     setCentralWidget(pages_);
-    set_widths(*findings_, {12, 26, 22, 130, 16});
+    set_widths(*findings_, {12, 26, 22, 12, 40});
     make_docks();
     make_menus();
     statusBar()->addWidget(status_, 1);
@@ -78,6 +81,8 @@ void MainWindow::connect_parts() {
     connect(&clock_, &FrameClock::tick, this, &MainWindow::frame);
     connect(&model_, &SessionModel::restarted, this, [this] {
         link_.viewport() = Viewport();
+        link_.set_newest(std::nullopt);
+        facts_changed();
         stack_->set_charts(&model_.charts());
     });
     connect(start_, &StartPage::run_asked, this, &MainWindow::run);
@@ -100,6 +105,8 @@ void MainWindow::connect_parts() {
 
 void MainWindow::say(Severity severity, const QString& text) {
     model_.messages().add(severity, text);
+    if (pages_->currentIndex() == kStartPage)
+        docks_.back()->show();
 }
 
 QDockWidget* MainWindow::add_dock(const QString& title, const char* name, QWidget* content) {
@@ -121,7 +128,8 @@ void MainWindow::make_docks() {
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     add_dock(tr("Kernels"), "kernels", kernels_);
     add_dock(tr("Probes"), "probes", probes_);
-    add_dock(tr("Findings"), "findings", findings_);
+    add_dock(tr("Maps"), "maps", maps_);
+    findings_dock_ = add_dock(findings_title(), "findings", findings_);
     add_dock(tr("Messages"), "messages", messages_);
     restore_layout();
 }
@@ -140,7 +148,7 @@ void MainWindow::restore_layout() {
 
 void MainWindow::show_docks(bool session) {
     for (auto* dock : docks_)
-        dock->setVisible(session || dock == docks_.back());
+        dock->setVisible(session || (dock == docks_.back() && model_.messages().rowCount() != 0));
     (session ? docks_.front() : docks_.back())->raise();
 }
 
@@ -265,7 +273,7 @@ void MainWindow::frame() {
         stack_->data_changed(in_view || viewport.following());
     }
     if (changes.facts)
-        kernels_->refresh();
+        facts_changed();
     if (changes.life)
         probes_->set_live(model_.life() == Life::live);
     if (changes.facts || changes.life || (changes.lines && !link_.viewport().following()))
@@ -278,7 +286,7 @@ void MainWindow::frame() {
         if (model_.life() == Life::recorded)
             fit();
     }
-    if (changes.life || ++frames_since_status_ >= kFramesPerStatus)
+    if (changes.life || changes.facts || ++frames_since_status_ >= kFramesPerStatus)
         refresh_status();
 }
 
@@ -288,7 +296,6 @@ QString MainWindow::status_text() const {
     const auto& facts = model_.facts();
     QStringList parts;
     parts << QString::fromStdString(model_.name());
-    parts << tr("%1 points/s").arg(model_.point_rate(), 0, 'f', 0);
     if (facts) {
         parts << tr("%1 launches").arg(QString::fromStdString(format_count(facts->launches)));
         parts
@@ -302,11 +309,42 @@ QString MainWindow::status_text() const {
 void MainWindow::refresh_status() {
     frames_since_status_ = 0;
     status_->setText(status_text());
-    frame_time_->setText(clock_.running() ? tr("frame %1 ms (p95 %2), every %3 ms")
-                                                .arg(clock_.frame_ms_last(), 0, 'f', 1)
-                                                .arg(clock_.frame_ms_p95(), 0, 'f', 1)
-                                                .arg(clock_.interval_ms())
-                                          : QString());
+    frame_time_->setText(frame_text());
+}
+
+QString MainWindow::frame_text() const {
+    if (!clock_.running())
+        return {};
+    if (verbose_action_->isChecked())
+        return tr("%1 points/s   frame %2 ms (p95 %3), every %4 ms")
+            .arg(model_.point_rate(), 0, 'f', 0)
+            .arg(clock_.frame_ms_last(), 0, 'f', 1)
+            .arg(clock_.frame_ms_p95(), 0, 'f', 1)
+            .arg(clock_.interval_ms());
+    return clock_.frame_ms_p95() > kSlowMs
+               ? tr("drawing is slow: %1 ms a picture").arg(clock_.frame_ms_p95(), 0, 'f', 0)
+               : QString();
+}
+
+void MainWindow::set_verbose(bool verbose) {
+    verbose_action_->setChecked(verbose);
+    refresh_status();
+}
+
+QString MainWindow::findings_title() const {
+    const auto count = model_.facts() ? model_.facts()->findings.size() : 0;
+    return count == 0 ? tr("Findings") : tr("Findings (%1)").arg(count);
+}
+
+void MainWindow::facts_changed() {
+    kernels_->refresh();
+    maps_->set_facts(model_.facts());
+    findings_dock_->setWindowTitle(findings_title());
+    if (!model_.facts())
+        return;
+    link_.set_newest(model_.facts()->time);
+    for (auto* legend : stack_->legends())
+        legend->data_changed();
 }
 
 void MainWindow::update_seen() {

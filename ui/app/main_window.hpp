@@ -19,6 +19,7 @@ class QTableView;
 namespace egpu::ui {
 
 class KernelPane;
+class MapPane;
 class MessagePane;
 class ProbePane;
 class SessionBar;
@@ -48,10 +49,16 @@ public:
     FrameClock& clock() { return clock_; }
     KernelPane& kernel_pane() { return *kernels_; }
     MessagePane& message_pane() { return *messages_; }
+    MapPane& map_pane() { return *maps_; }
     ProbePane& probe_pane() { return *probes_; }
     SessionBar& bar() { return *bar_; }
     StartPage& start_page() { return *start_; }
     QString status_text() const;
+    /// What a frame took and how many points came: always where `verbose`, else only where drawing is slow.
+    void set_verbose(bool verbose);
+    QString frame_text() const;
+    /// "Findings (1)": of the pane's tab.
+    QString findings_title() const;
 
     void toggle_pause();
     void show_now();
@@ -66,7 +73,7 @@ private:
     void make_docks();
     QDockWidget* add_dock(const QString& title, const char* name, QWidget* content);
     void restore_layout();
-    /// The start page has messages only.
+    /// The start page has messages only, and these where there are any.
     void show_docks(bool session);
     void make_menus();
     void make_chart_menu();
@@ -77,6 +84,8 @@ private:
     void change_probes(const QStringList& words);
     void frame();
     void refresh_status();
+    /// What is made of facts: tables, and figures of the same moment in the legends.
+    void facts_changed();
     void update_seen();
     void say(Severity severity, const QString& text);
 
@@ -91,11 +100,14 @@ private:
     ChartStack* stack_;
     KernelPane* kernels_;
     ProbePane* probes_;
+    MapPane* maps_;
     QTableView* findings_;
     MessagePane* messages_;
     QList<QDockWidget*> docks_;
     QMenu* chart_menu_ = nullptr;
     QLabel *status_, *frame_time_;
+    QDockWidget* findings_dock_ = nullptr;
+    QAction* verbose_action_ = nullptr;
     std::uint32_t frames_since_status_ = 0;
 };
 

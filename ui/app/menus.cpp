@@ -58,6 +58,10 @@ void MainWindow::make_menus() {
         docks_.front()->raise();
         kernels_->filter().setFocus();
     });
+    auto* verbose = view->addAction(tr("Frame &times"));
+    verbose->setCheckable(true);
+    connect(verbose, &QAction::toggled, this, &MainWindow::set_verbose);
+    verbose_action_ = verbose;
     auto* dark = add(*view, tr("&Dark theme"), QKeySequence(Qt::CTRL | Qt::Key_T), this,
                      [this] { set_theme(theme_ == ThemeName::dark ? ThemeName::light : ThemeName::dark); });
     dark->setCheckable(true);

@@ -28,6 +28,7 @@ void declare(QCommandLineParser& parser) {
         {{QStringLiteral("h"), QStringLiteral("help")}, {}},
         {QStringLiteral("version"), {}},
         {QStringLiteral("demo"), {}},
+        {QStringLiteral("verbose"), {}},
         {QStringLiteral("theme"), {}, value, QStringLiteral("dark")},
         {QStringLiteral("screenshot"), {}, value},
         {QStringLiteral("size"), {}, value, QStringLiteral("1440x900")},
@@ -65,6 +66,7 @@ Result<Options> parse_options(const QStringList& arguments) {
     options.help = parser.isSet(QStringLiteral("help"));
     options.version = parser.isSet(QStringLiteral("version"));
     options.demo = parser.isSet(QStringLiteral("demo"));
+    options.verbose = parser.isSet(QStringLiteral("verbose"));
     options.screenshot = parser.value(QStringLiteral("screenshot"));
     if (auto read = read_values(parser, options); !read)
         return read.errors();
@@ -94,6 +96,7 @@ QString help_text() {
         {"--screenshot FILE", "Write a picture (PNG) of the window instead of showing it; needs no display"},
         {"--size WxH", "Of the window, in pixels (1440x900)"},
         {"--after SECONDS", "With --screenshot: until the picture is taken (3)"},
+        {"--verbose", "Say in the status bar how long drawing takes"},
         {"--version", "Print the version"},
         {"-h, --help", "Print this help"},
     };

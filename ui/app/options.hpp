@@ -17,7 +17,8 @@ struct Options {
     ThemeName theme = ThemeName::dark;
     QString screenshot;  ///< file to write instead of showing a window
     QSize size{1440, 900};
-    double after_s = 3;  ///< from the window's start to the picture
+    double after_s = 3;    ///< from the window's start to the picture
+    bool verbose = false;  ///< what frames take stands in the status bar
     bool help = false, version = false;
 };
 

@@ -19,6 +19,9 @@ public:
     /// After any change of the viewport by a person.
     void view_moved() { Q_EMIT view_changed(); }
     std::optional<Time> cursor() const { return cursor_; }
+    /// The moment that tables show: what is newest in legends is of it too. nullopt: of the last point.
+    std::optional<Time> newest() const { return newest_; }
+    void set_newest(std::optional<Time> time) { newest_ = time; }
     void set_cursor(std::optional<Time> time) {
         if (cursor_ == time)
             return;
@@ -32,7 +35,7 @@ Q_SIGNALS:
 
 private:
     Viewport viewport_;
-    std::optional<Time> cursor_;
+    std::optional<Time> cursor_, newest_;
 };
 
 }  // namespace egpu::ui

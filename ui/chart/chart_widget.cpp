@@ -207,19 +207,16 @@ void ChartWidget::paint_lines() {
     const QRect area = plot_area();
     painter.setClipRect(area.adjusted(1, -1, 1, 1));
     LinePainter lines(painter, *theme_, time_scale(), value_scale());
-    bool aggregated = false, any = false;
-    // The first ones are totals: drawn last, on top.
-    for (auto trace = chart_.traces.rbegin(); trace != chart_.traces.rend(); ++trace) {
-        if (!(*trace)->visible)
-            continue;
-        any = any || !(*trace)->points.empty();
-        aggregated = lines.draw(**trace) || aggregated;
-    }
+    bool aggregated = false;
+    // Totals are wide and lie under the others.
+    for (const bool wide : {true, false})
+        for (const auto& trace : chart_.traces)
+            if (trace->visible && trace->wide == wide)
+                aggregated = lines.draw(*trace) || aggregated;
     painter.setClipping(false);
     painter.setPen(theme_->quiet_text);
-    if (!any)
-        painter.drawText(area, Qt::AlignCenter,
-                         chart_.traces.empty() ? tr("no data yet") : tr("no line is shown: tick one in the list"));
+    if (const std::string empty = chart_.empty_text(); !empty.empty())
+        painter.drawText(area, Qt::AlignCenter, QString::fromStdString(empty));
     const double per_pixel = static_cast<double>(link_.viewport().range().span()) / area.width();
     aggregation_ =
         aggregated ? tr("1 px = %1, min and max").arg(QString::fromStdString(span_text(per_pixel))) : QString();

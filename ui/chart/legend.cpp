@@ -27,9 +27,14 @@ void Legend::set_theme(const Theme& theme) {
     update();
 }
 
+double Legend::value_of(const Trace& trace) const {
+    const auto time = link_.cursor() ? link_.cursor() : link_.newest();
+    const auto point = time ? trace.points.nearest(*time) : trace.points.last();
+    return point ? point->value : std::nan("");
+}
+
 QString Legend::value_text(const Trace& trace) const {
-    const auto point = link_.cursor() ? trace.points.nearest(*link_.cursor()) : trace.points.last();
-    return QString::fromStdString(human_text(point ? point->value : std::nan(""), chart_.unit));
+    return QString::fromStdString(human_text(value_of(trace), chart_.unit));
 }
 
 QRect Legend::row_rectangle(int row) const {
@@ -80,7 +85,7 @@ void Legend::paint_row(QPainter& painter, int row) {
         painter.setRenderHint(QPainter::Antialiasing, false);
     }
     const int middle = area.top() + kRow / 2;
-    painter.setPen(theme_->pen(trace.style, 2));
+    painter.setPen(theme_->pen(trace.style, trace.wide ? 4 : 2));
     painter.drawLine(kLeft + kBox + 7, middle, kLeft + kBox + 7 + kSample, middle);
     painter.setPen(trace.visible ? theme_->text : theme_->quiet_text);
     const int text_left = kLeft + kBox + 7 + kSample + 7;
@@ -157,10 +162,8 @@ bool Legend::event(QEvent* event) {
         return true;
     }
     const Trace& trace = *chart_.traces[static_cast<std::size_t>(row)];
-    const auto point = link_.cursor() ? trace.points.nearest(*link_.cursor()) : trace.points.last();
-    QToolTip::showText(
-        help->globalPos(),
-        QString::fromStdString(trace.name + "\n" + exact_text(point ? point->value : std::nan(""), chart_.unit)), this);
+    QToolTip::showText(help->globalPos(),
+                       QString::fromStdString(trace.name + "\n" + exact_text(value_of(trace), chart_.unit)), this);
     return true;
 }
 

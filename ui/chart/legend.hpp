@@ -33,6 +33,7 @@ protected:
     bool event(QEvent*) override;
 
 private:
+    double value_of(const Trace& trace) const;
     int rows() const { return static_cast<int>(chart_.traces.size()); }
     int rows_that_fit() const;
     int row_at(const QPoint& at) const;

@@ -7,7 +7,7 @@
 namespace egpu::ui {
 namespace {
 
-constexpr double kLineWidth = 1.6;
+constexpr double kLineWidth = 1.6, kWideWidth = 4;
 constexpr double kLevel = 0.05;  ///< pixels
 constexpr double kFlat = 3;      ///< pixels that a column is high at most where the line is drawn with its stroke
 constexpr int kTint = 34;        ///< of 255, under filled lines
@@ -73,7 +73,7 @@ void LinePainter::draw_run(const Trace& trace, const QPolygonF& run) {
     painter_.setRenderHint(QPainter::Antialiasing, true);
     if (trace.filled)
         fill_under(trace, run);
-    painter_.setPen(theme_.pen(trace.style, kLineWidth));
+    painter_.setPen(theme_.pen(trace.style, trace.wide ? kWideWidth : kLineWidth));
     painter_.setBrush(Qt::NoBrush);
     if (run.size() == 1) {  // between two gaps: a dot, for nothing would be seen of it
         painter_.setBrush(theme_.line(trace.style));
@@ -98,7 +98,7 @@ void LinePainter::draw_columns(const Trace& trace) {
     columns_.assign(static_cast<std::size_t>(std::max(1.0, time_.width)), Bucket());
     trace.points.columns(time_.range.begin, time_.range.end, columns_);
     lines_.clear();
-    QPolygonF run;
+    const double edge = trace.wide ? (kWideWidth - 1) / 2 : 0;
     const Bucket* before = nullptr;  // a column that this one's line comes from
     for (std::size_t i = 0; i < columns_.size(); ++i) {
         const Bucket& column = columns_[i];
@@ -116,7 +116,7 @@ void LinePainter::draw_columns(const Trace& trace) {
         const double top = value_.to_pixel(high), bottom = value_.to_pixel(low);
         // Strokes: parts of a line are left out, of a peak never.
         if (bottom - top > kFlat || !is_left_out(trace.style.stroke, i))
-            lines_.emplace_back(x, top, x, std::max(bottom, top + 1));
+            lines_.emplace_back(x, top - edge, x, std::max(bottom, top + 1) + edge);
         before = column.has_gap() ? nullptr : &column;
     }
     painter_.setRenderHint(QPainter::Antialiasing, false);

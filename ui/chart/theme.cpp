@@ -59,7 +59,7 @@ QPalette Theme::palette() const {
     all(QPalette::Dark, grid);
     all(QPalette::Shadow, name == ThemeName::dark ? QColor::fromRgb(0x000000) : QColor(0x8a93a0));
     for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
-        palette.setColor(QPalette::Disabled, role, axis);
+        palette.setColor(QPalette::Disabled, role, quiet_text);
     return palette;
 }
 
@@ -77,6 +77,14 @@ QString Theme::style_sheet() const {
                "QTabWidget::pane { border: none; }"
                "QSplitter::handle { background: %4; }"
                "QStatusBar { color: %6; } QStatusBar::item { border: none; }"
+               "QPushButton:disabled, QToolButton:disabled { color: %6; }"
+               "QScrollBar { background: %5; border: none; }"
+               "QScrollBar:horizontal { height: 12px; } QScrollBar:vertical { width: 12px; }"
+               "QScrollBar::handle { background: %3; border-radius: 4px; margin: 2px; min-width: 28px; min-height: "
+               "28px; }"
+               "QScrollBar::handle:hover { background: %6; }"
+               "QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }"
+               "QScrollBar::add-page, QScrollBar::sub-page { background: %5; }"
                "QLabel[quiet=\"true\"] { color: %6; }")
         .arg(text.name(), raised.name(), axis.name(), grid.name(), surface.name(), quiet_text.name(), accent.name());
 }

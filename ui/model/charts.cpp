@@ -53,6 +53,14 @@ std::size_t Chart::hidden() const {
         std::count_if(traces.begin(), traces.end(), [](const auto& each) { return !each->visible; }));
 }
 
+std::string Chart::empty_text() const {
+    if (!traces.empty() && hidden() == traces.size())
+        return "no line is shown: tick one in the list";
+    const bool any = std::any_of(traces.begin(), traces.end(),
+                                 [](const auto& each) { return each->visible && each->points.has_value(); });
+    return any ? "" : why_empty;
+}
+
 Chart* Charts::find(const std::string& id) {
     for (const auto& chart : charts_)
         if (chart->id == id)

@@ -23,6 +23,7 @@ struct Trace {
     LineStyle style;
     bool visible = true;
     bool filled = false;  ///< the ground under it is tinted: of totals
+    bool wide = false;    ///< drawn under all others, and wider: where another one coincides both are seen
     SeriesBuffer points;
 };
 
@@ -41,13 +42,16 @@ struct Chart {
     Unit unit = Unit::number;
     bool logarithmic = false;
     bool shown = true;
-    int rank = 0;  ///< charts of a lower rank stand above
+    std::string why_empty = "no data yet";  ///< said where none of its visible lines has a point
+    int rank = 0;                           ///< charts of a lower rank stand above
     std::optional<ReferenceLine> reference;
     std::vector<std::unique_ptr<Trace>> traces;
 
     /// Finds a line; nullptr where there is none.
     Trace* find(const std::string& id);
     std::size_t hidden() const;
+    /// What is said instead of lines: that none is chosen, or why_empty; "" where a visible line has a value.
+    std::string empty_text() const;
 };
 
 /// All charts, in the order in which they are shown.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/units.hpp"
 #include "host/findings/metrics.hpp"
 #include "host/view/live_view.hpp"
 
@@ -50,6 +51,45 @@ std::string remark_of(const host::Probe& probe) {
     return joined(parts, "; ");
 }
 
+/// Of which launches the values are, and whether more came that they lack.
+std::string map_note(const host::MapData& data, const host::SessionView& view, std::size_t rows) {
+    const auto coverage = view.coverage_of(data);
+    std::string note = fmt::format("{} {}", format_count(rows), rows == 1 ? "row" : "rows");
+    if (!data.age_ns)
+        return "not copied from the GPU yet";
+    if (rows > kMostMapRows)
+        note += fmt::format(", of which the first {} are shown: egpu map dump prints all", format_count(kMostMapRows));
+    note += !view.drained            ? "; at least: the last copy from the GPU is not made"
+            : data.refused_keys != 0 ? fmt::format("; at least: {} keys found the map full", data.refused_keys)
+                                     : "; totals since the session began";
+    if (!coverage.whole())
+        note += fmt::format("; counted in {} of {} launches", format_count(coverage.covered),
+                            format_count(coverage.launches));
+    return note;
+}
+
+MapRows map_rows(const host::MapData& data, const host::SessionView& view) {
+    MapRows result;
+    result.name = data.map->name;
+    for (const auto& field : data.map->definition.key.fields)
+        if (field.elements == 1)
+            result.heads.push_back(host::column_name(field));
+    result.key_columns = result.heads.size();
+    for (const auto& field : data.map->definition.value.fields)
+        result.heads.push_back(host::column_name(*data.map, field));
+    const auto rows = host::read_rows(data, view.catalogue);
+    for (std::size_t i = 0; i < rows.size() && i < kMostMapRows; ++i) {
+        std::vector<std::string> cells;
+        for (const auto& cell : rows[i].key)
+            cells.push_back(cell.text);
+        for (const auto& cell : rows[i].values)
+            cells.push_back(host::value_text(cell, view.simulated));
+        result.rows.push_back(std::move(cells));
+    }
+    result.note = map_note(data, view, rows.size());
+    return result;
+}
+
 }  // namespace
 
 Facts facts_of(const host::SessionView& view, const std::vector<host::Finding>& findings) {
@@ -79,12 +119,18 @@ Facts facts_of(const host::SessionView& view, const std::vector<host::Finding>& 
     for (const auto& [id, metrics] : host::kernel_metrics(view)) {
         if (id < 1 || id > facts.kernels.size())
             continue;
+        facts.kernels[id - 1].read_bytes = metrics.read_bytes;
+        facts.kernels[id - 1].written_bytes = metrics.written_bytes;
+        facts.kernels[id - 1].bytes_at_least = metrics.at_least;
         facts.kernels[id - 1].sectors_per_load = metrics.sectors_per_load;
         facts.kernels[id - 1].sector_use = metrics.sector_use;
     }
     for (const auto& probe : catalogue.probes)
         facts.probes.push_back(
             {probe.probe, probe.program, probe.section, probe.state, remark_of(probe), probe.sites, probe.kernels});
+    for (const auto& map : view.maps)
+        if (map.map != nullptr)
+            facts.maps.push_back(map_rows(map, view));
     for (const auto& finding : findings) {
         const auto* kernel = catalogue.kernel(finding.kernel_id);
         facts.findings.push_back({finding.id, kernel == nullptr ? "" : kernel->name, finding.place, finding.text,

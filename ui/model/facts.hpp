@@ -11,6 +11,7 @@
 
 #include "host/findings/findings.hpp"
 #include "host/view/session_view.hpp"
+#include "ui/model/series_buffer.hpp"
 
 namespace egpu::ui {
 
@@ -23,11 +24,13 @@ struct KernelRow {
     std::string reason;  ///< why it is in that state, and what to do; "" for instrumented
     std::uint64_t launches = 0;
     std::uint64_t instrumented = 0;
-    std::optional<double> launch_rate;       ///< a second
-    std::optional<double> read_rate;         ///< requested bytes a second
-    std::optional<double> written_rate;      ///< requested bytes a second
-    std::optional<double> sectors_per_load;  ///< of global memory
-    std::optional<double> sector_use;        ///< share of the sectors' bytes that was asked for
+    std::optional<double> launch_rate;                       ///< a second
+    std::optional<double> read_rate;                         ///< requested bytes a second
+    std::optional<double> written_rate;                      ///< requested bytes a second
+    std::optional<double> sectors_per_load;                  ///< of global memory
+    std::optional<double> sector_use;                        ///< share of the sectors' bytes that was asked for
+    std::optional<std::uint64_t> read_bytes, written_bytes;  ///< requested, of global memory, since the session began
+    bool bytes_at_least = false;                             ///< the two may be more
     std::optional<std::uint32_t> registers, registers_instrumented;
     std::uint32_t sites = 0;
 };
@@ -44,6 +47,16 @@ struct FindingRow {
     Severity severity = Severity::warning;
 };
 
+/// A map as a table: what `egpu map dump` prints, at most kMostMapRows of it.
+struct MapRows {
+    std::string name;                ///< "bandwidth/traffic"
+    std::vector<std::string> heads;  ///< key columns, then values
+    std::size_t key_columns = 0;
+    std::vector<std::vector<std::string>> rows;
+    std::string note;  ///< "4 rows, totals of all launches", or why they are "at least"
+};
+inline constexpr std::size_t kMostMapRows = 1000;
+
 enum class Life {
     starting,   ///< nothing of it was seen so far
     live,       ///< more comes
@@ -54,6 +67,7 @@ enum class Life {
 };
 
 struct Facts {
+    Time time = 0;              ///< the sample that all figures are of
     std::uint32_t session = 0;  ///< its number, as -s takes it
     std::string program;
     std::uint32_t pid = 0;
@@ -69,6 +83,7 @@ struct Facts {
     std::vector<KernelRow> kernels;
     std::vector<ProbeRow> probes;
     std::vector<FindingRow> findings;
+    std::vector<MapRows> maps;
     std::string agent_error;
 };
 

@@ -29,9 +29,9 @@ struct LineDefinition {
     bool shown = true;  ///< the chart, unless somebody hides it
     int rank = 0;       ///< of the chart
     std::string id, name;
-    std::string colour_of;          ///< what has one colour everywhere; "": the line has one of its own
-    Stroke stroke = Stroke::solid;  ///< where colour_of is named
-    bool filled = false;
+    std::string colour_of;              ///< what has one colour everywhere; "": the line has one of its own
+    Stroke stroke = Stroke::solid;      ///< where colour_of is named
+    bool filled = false, wide = false;  ///< as of Trace
 };
 
 struct LineValue {

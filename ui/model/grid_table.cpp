@@ -37,6 +37,16 @@ void GridTable::set_rows(std::vector<Row> rows) {
     Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
 }
 
+void GridTable::set_table(const QStringList& heads, int first_number, std::vector<Row> rows) {
+    if (heads == heads_ && first_number == first_number_)
+        return set_rows(std::move(rows));
+    beginResetModel();
+    heads_ = heads;
+    first_number_ = first_number;
+    rows_ = std::move(rows);
+    endResetModel();
+}
+
 int GridTable::rowCount(const QModelIndex& parent) const {
     return parent.isValid() ? 0 : static_cast<int>(rows_.size());
 }
@@ -53,6 +63,8 @@ QVariant GridTable::data(const QModelIndex& index, int role) const {
         return row.cells.value(index.column());
     if (role == Qt::ToolTipRole)
         return row.tip.isEmpty() ? row.cells.value(index.column()) : row.tip;
+    if (role == Qt::TextAlignmentRole)
+        return alignment(index.column());
     return {};
 }
 
@@ -62,8 +74,12 @@ QVariant GridTable::headerData(int section, Qt::Orientation orientation, int rol
     if (role == Qt::DisplayRole)
         return heads_.value(section);
     if (role == Qt::TextAlignmentRole)
-        return QVariant(Qt::AlignLeft | Qt::AlignVCenter);
+        return alignment(section);
     return {};
+}
+
+QVariant GridTable::alignment(int column) const {
+    return QVariant((column >= first_number_ ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
 }
 
 QStringList probe_heads() {
@@ -84,15 +100,15 @@ std::vector<GridTable::Row> probe_rows(const Facts& facts) {
 
 QStringList finding_heads() {
     return {QCoreApplication::translate("findings", "Severity"), QCoreApplication::translate("findings", "Kernel"),
-            QCoreApplication::translate("findings", "Where"), QCoreApplication::translate("findings", "Finding"),
-            QCoreApplication::translate("findings", "From")};
+            QCoreApplication::translate("findings", "Where"), QCoreApplication::translate("findings", "From"),
+            QCoreApplication::translate("findings", "Finding")};
 }
 
 std::vector<GridTable::Row> finding_rows(const Facts& facts) {
     std::vector<GridTable::Row> rows;
     for (const auto& finding : facts.findings)
         rows.push_back({{severity_text(finding.severity), text(finding.kernel), text(finding.place),
-                         text(finding.text).simplified(), text(finding.origin)},
+                         text(finding.origin), text(finding.text).simplified()},
                         text(finding.id) + QStringLiteral("\n") + text(finding.text)});
     return rows;
 }

@@ -24,6 +24,8 @@ public:
 
     /// Rows in the order given; nothing happens where they are the same.
     void set_rows(std::vector<Row> rows);
+    /// Another table: its columns, those from `first_number` on at the right. Nothing happens where it is the same.
+    void set_table(const QStringList& heads, int first_number, std::vector<Row> rows);
     const std::vector<Row>& rows() const { return rows_; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -32,7 +34,10 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
+    QVariant alignment(int column) const;
+
     QStringList heads_;
+    int first_number_ = 1 << 20;  ///< none
     std::vector<Row> rows_;
 };
 

@@ -22,6 +22,21 @@ QString rate(const std::optional<double>& value, Unit unit) {
     return QString::fromStdString(human_text(value.value_or(std::nan("")), unit));
 }
 
+/// Where launches ran that nobody counted, or the last copy was not made, it may be more.
+QString total(const std::optional<std::uint64_t>& bytes, bool at_least) {
+    if (!bytes)
+        return QStringLiteral("n/a");
+    return (at_least ? QStringLiteral("≥ ") : QString()) +
+           QString::fromStdString(format_bytes(static_cast<double>(*bytes)));
+}
+
+QString exact_total(const std::optional<std::uint64_t>& bytes, bool at_least) {
+    if (!bytes)
+        return QStringLiteral("n/a");
+    return (at_least ? QStringLiteral("at least ") : QString()) + QString::fromStdString(format_count(*bytes)) +
+           QStringLiteral(" B");
+}
+
 QString count(std::uint64_t value) {
     return QString::fromStdString(format_count(value));
 }
@@ -59,6 +74,10 @@ QString cell(const KernelRow& row, int column) {
             return count(row.launches);
         case KernelTable::instrumented:
             return count(row.instrumented);
+        case KernelTable::read_bytes:
+            return total(row.read_bytes, row.bytes_at_least);
+        case KernelTable::written_bytes:
+            return total(row.written_bytes, row.bytes_at_least);
         case KernelTable::sectors:
             return row.sectors_per_load ? QString::number(*row.sectors_per_load, 'f', 1) : QStringLiteral("n/a");
         case KernelTable::sector_use:
@@ -87,6 +106,10 @@ QString tip(const KernelRow& row, int column) {
             return exact(row.read_rate, Unit::bytes_per_second);
         case KernelTable::written_rate:
             return exact(row.written_rate, Unit::bytes_per_second);
+        case KernelTable::read_bytes:
+            return exact_total(row.read_bytes, row.bytes_at_least);
+        case KernelTable::written_bytes:
+            return exact_total(row.written_bytes, row.bytes_at_least);
         case KernelTable::state:
         case KernelTable::reason:
             return QString::fromStdString(row.reason);
@@ -148,6 +171,10 @@ bool KernelTable::before(const KernelRow& left, const KernelRow& right) const {
             return left.launches < right.launches;
         case instrumented:
             return left.instrumented < right.instrumented;
+        case read_bytes:
+            return left.read_bytes < right.read_bytes;
+        case written_bytes:
+            return left.written_bytes < right.written_bytes;
         case sectors:
             return number_or_lowest(left.sectors_per_load) < number_or_lowest(right.sectors_per_load);
         case sector_use:
@@ -212,9 +239,9 @@ QVariant KernelTable::data(const QModelIndex& index, int role) const {
 QVariant KernelTable::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal)
         return {};
-    static const char* const kNames[kColumns] = {"Kernel",     "State",     "Launches/s",   "Read/s",
-                                                 "Written/s",  "Launches",  "Instrumented", "Sectors/load",
-                                                 "Sector use", "Registers", "Reason",       "Module"};
+    static const char* const kNames[kColumns] = {"Kernel",     "State",        "Launches/s", "Read/s",  "Written/s",
+                                                 "Launches",   "Instrumented", "Read",       "Written", "Sectors/load",
+                                                 "Sector use", "Registers",    "Module",     "Reason"};
     static const char* const kTips[kColumns] = {
         "Short name; the signature is in the tip",
         "What became of it: instrumented, not matched, no PTX, refused, failed",
@@ -223,15 +250,17 @@ QVariant KernelTable::headerData(int section, Qt::Orientation orientation, int r
         "Bytes that its instructions asked to write, a second; caches are not left out",
         "Launches since the session began",
         "Of these, launches of the instrumented copy",
+        "Bytes that its instructions asked to read since the session began; ≥: at least so many",
+        "Bytes that its instructions asked to write since the session began; ≥: at least so many",
         "32-byte sectors that a warp's load of global memory touches: 4.0 for 4 bytes of 32 neighbours, 32.0 at worst",
         "Share of these sectors' bytes that was asked for",
         "Registers a thread: of the original, and of the instrumented copy",
-        "Why it is not instrumented, or not always",
-        "File that holds it"};
+        "File that holds it",
+        "Why it is not instrumented, or not always"};
     if (role == Qt::DisplayRole)
         return tr(kNames[section]);
     if (role == Qt::ToolTipRole)
-        return tr(kTips[section]);
+        return QString::fromUtf8(kTips[section]);
     if (role == Qt::TextAlignmentRole)
         return QVariant(is_number(section) ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
     return {};

@@ -22,13 +22,15 @@ public:
         written_rate,
         launches,
         instrumented,
+        read_bytes,
+        written_bytes,
         sectors,
         sector_use,
         registers,
-        reason,
-        module
+        module,
+        reason
     };
-    static constexpr int kColumns = module + 1;
+    static constexpr int kColumns = reason + 1;
 
     using QAbstractTableModel::QAbstractTableModel;
 

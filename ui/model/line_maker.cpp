@@ -39,6 +39,17 @@ std::string words(std::string name) {
     return name;
 }
 
+/// "hello/warps" of the map's only number, which has its name; "bandwidth/traffic: requested bytes" of one of several.
+std::string counter_title(const std::string& map, const std::string& field) {
+    return map.ends_with("/" + field) ? map : map + ": " + words(field);
+}
+
+/// "latency/load_latency", which says what it is; "Latency of waits/barrier", which does not.
+std::string histogram_title(const std::string& map, bool is_time) {
+    const char* const kind = is_time ? "latency" : "size";
+    return map.find(kind) != std::string::npos ? map : (is_time ? "Latency of " : "Sizes of ") + map;
+}
+
 std::string kernel_name(const host::SessionView& view, std::uint32_t id) {
     const auto* kernel = view.catalogue.kernel(id);
     return kernel == nullptr ? fmt::format("kernel {}", id) : kernel->name;
@@ -94,6 +105,7 @@ std::uint32_t LineMaker::line(const ChartKind& chart, const std::string& id, con
     definition.colour_of = look.colour_of;
     definition.stroke = look.stroke;
     definition.filled = look.filled;
+    definition.wide = look.wide;
     update.lines.push_back(std::move(definition));
     numbers_[{chart.id, id}] = told_;
     return told_++;
@@ -131,7 +143,7 @@ void LineMaker::add_bandwidth(const host::SeriesTable& table, const host::Sessio
         put(read, rates.read, update);
         put(written, rates.written, update);
     };
-    add_two(0, "all kernels, ", "all", {kAll, Stroke::solid, true}, {kAllWritten, Stroke::solid});
+    add_two(0, "all kernels, ", "all", {kAll, Stroke::solid, true, true}, {kAllWritten, Stroke::dashed, false, true});
     for (const auto id : kernels_of(table, view, host::SessionField::read_bytes)) {
         const std::string colour = colour_of_kernel(id);
         add_two(id, kernel_name(view, id) + ", ", colour, {colour, Stroke::solid}, {colour, Stroke::dashed});
@@ -143,7 +155,7 @@ void LineMaker::add_launches(const host::SeriesTable& table, const host::Session
     const auto all = table.of_session(host::SessionField::launches);
     if (!all)
         return;
-    put(line(chart, "all", "all kernels", {kAll, Stroke::solid, true}, update), window_.rate(*all), update);
+    put(line(chart, "all", "all kernels", {kAll, Stroke::solid, true, true}, update), window_.rate(*all), update);
     for (const auto id : kernels_of(table, view, host::SessionField::launches)) {
         const std::string colour = colour_of_kernel(id);
         const auto number = line(chart, colour, kernel_name(view, id), {colour}, update);
@@ -155,7 +167,8 @@ void LineMaker::add_percentiles(const ChartKind& chart, const std::string& whose
                                 const std::vector<std::uint32_t>& series, Update& update) {
     const auto percentiles = window_.percentiles(series);
     const auto add_one = [&](const char* name, double value, Stroke stroke) {
-        put(line(chart, colour_of + "/" + name, whose + ", " + name, {colour_of, stroke}, update),
+        put(line(chart, colour_of + "/" + name, whose + ", " + name, {colour_of, stroke, false, colour_of == kAll},
+                 update),
             percentiles ? std::optional(value) : std::nullopt, update);
     };
     const auto figures = percentiles.value_or(host::Percentiles{});
@@ -174,7 +187,7 @@ void LineMaker::add_histograms(const host::SeriesTable& table, const host::Sessi
         const Unit unit = histogram_unit(first.unit, view.simulated);
         const bool is_time = unit == Unit::cycles || unit == Unit::simulated_cycles || unit == Unit::nanoseconds;
         const ChartKind chart = {fmt::format("{}/{}", name.first, name.second),
-                                 fmt::format("{} {}", is_time ? "Latency" : "Sizes", name.first),
+                                 histogram_title(name.first, is_time),
                                  "percentiles of what came over 1 s, within a factor of two",
                                  unit,
                                  true,
@@ -203,7 +216,7 @@ void LineMaker::add_counters(const host::SeriesTable& table, Update& update) {
         if (series.kind != host::SeriesKind::counter || series.map == host::kSessionMap)
             continue;
         const ChartKind chart = {fmt::format("{}/{}", series.map, series.field),
-                                 fmt::format("{} {}", series.map, words(series.field)),
+                                 counter_title(series.map, series.field),
                                  "over 1 s",
                                  rate_unit(series.unit),
                                  false,

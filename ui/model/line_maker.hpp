@@ -42,7 +42,7 @@ private:
     struct Look {
         std::string colour_of;
         Stroke stroke = Stroke::solid;
-        bool filled = false;
+        bool filled = false, wide = false;
     };
     static Look look_of(const host::Series& series);
     std::uint32_t line(const ChartKind& chart, const std::string& id, const std::string& name, const Look& look,

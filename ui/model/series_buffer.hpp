@@ -35,6 +35,8 @@ public:
     std::uint64_t begin() const { return end_ > capacity_ ? end_ - capacity_ : 0; }  ///< number of the oldest point
     std::uint64_t end() const { return end_; }                                       ///< one past the newest
     bool empty() const { return end_ == 0; }
+    /// Any point that is no gap.
+    bool has_value() const { return !empty() && !aggregate(begin(), end()).empty(); }
     Point at(std::uint64_t number) const { return ring_[number % capacity_]; }
     std::optional<Point> last() const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/model/session_model.hpp"
 
+#include <fmt/format.h>
+
 namespace egpu::ui {
 
 SessionModel::SessionModel(QObject* parent) : QObject(parent), probes_(probe_heads()), findings_(finding_heads()) {}
@@ -9,6 +11,7 @@ void SessionModel::start(std::unique_ptr<Feed> feed) {
     feed_.reset();
     auto before = std::exchange(charts_, std::make_unique<Charts>());
     lines_.clear();
+    samples_ = 0;
     facts_.reset();
     kernels_.set_facts(nullptr);
     probes_.set_rows({});
@@ -47,6 +50,7 @@ void SessionModel::add_lines(const std::vector<LineDefinition>& lines) {
         Trace& trace = charts_->line(*chart, line.id, line.name, own ? line.id : line.colour_of,
                                      own ? std::nullopt : std::optional(line.stroke));
         trace.filled = line.filled;
+        trace.wide = line.wide;
         lines_.push_back(&trace);
     }
 }
@@ -69,6 +73,22 @@ void SessionModel::count_points(std::size_t points) {
     counted_since_ = now;
 }
 
+void SessionModel::explain_empty_charts() {
+    const double seconds = static_cast<double>(last_sample_ - first_sample_) / 1e9;
+    for (const auto& chart : charts_->all()) {
+        const bool is_rate = chart->unit == Unit::bytes_per_second || chart->unit == Unit::per_second;
+        if (samples_ == 0)
+            chart->why_empty = finished_ ? "no sample was taken" : "no data yet";
+        else if (seconds < 1)
+            chart->why_empty =
+                fmt::format("too short for {} over 1 s: {} {}{}. Totals are in the tables below",
+                            is_rate ? "a rate" : "percentiles", samples_, samples_ == 1 ? "sample" : "samples",
+                            samples_ == 1 ? "" : " in " + span_text(seconds * 1e9));
+        else
+            chart->why_empty = fmt::format("not known in any of {} samples", samples_);
+    }
+}
+
 SessionModel::Changes SessionModel::apply(std::vector<Update> updates) {
     Changes changes;
     FactsPointer newest;
@@ -80,6 +100,9 @@ SessionModel::Changes SessionModel::apply(std::vector<Update> updates) {
         for (const auto& each : update.values)
             if (each.line < lines_.size())
                 charts_->append(*lines_[each.line], update.time, each.value);
+        if (!update.values.empty())
+            first_sample_ = samples_++ == 0 ? update.time : first_sample_;
+        last_sample_ = update.values.empty() ? last_sample_ : update.time;
         points += update.values.size();
         changes.lines = changes.lines || !update.values.empty() || !update.lines.empty() || update.gap;
         newest = update.facts ? std::move(update.facts) : newest;
@@ -90,6 +113,8 @@ SessionModel::Changes SessionModel::apply(std::vector<Update> updates) {
         for (const auto& [severity, text] : update.messages)
             messages_.add(severity, QString::fromStdString(text));
     }
+    if (changes.lines || changes.life)
+        explain_empty_charts();
     if (newest) {
         add_facts(std::move(newest));
         changes.facts = true;

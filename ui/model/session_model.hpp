@@ -55,6 +55,8 @@ private:
     void add_lines(const std::vector<LineDefinition>& lines);
     void add_facts(FactsPointer facts);
     void count_points(std::size_t points);
+    /// What charts without any value say: most often that the session was too short for a rate.
+    void explain_empty_charts();
 
     std::unique_ptr<FeedThread> feed_;
     std::unique_ptr<Charts> charts_ = std::make_unique<Charts>();
@@ -67,7 +69,8 @@ private:
     bool finished_ = false;
     std::string life_text_, name_;
     double point_rate_ = 0;
-    std::size_t points_ = 0;
+    std::size_t points_ = 0, samples_ = 0;
+    Time first_sample_ = 0, last_sample_ = 0;
     std::chrono::steady_clock::time_point counted_since_ = std::chrono::steady_clock::now();
 };
 

@@ -175,6 +175,7 @@ void SourceReader::add_facts(Update& update, bool now) {
         return;
     const auto& view = source_->view();
     auto facts = std::make_shared<Facts>(facts_of(view, host::find_all(view)));
+    facts->time = time_;
     for (auto& row : facts->kernels) {
         const auto rates = lines_.window().kernel(row.id, source_->series());
         row.launch_rate = rates.launches;

@@ -36,9 +36,11 @@ void Viewport::pan(Time by) {
 }
 
 void Viewport::fit() {
-    const Time span = std::clamp(last_ - first_, kShortest, kLongest);
-    // A margin on the right would hide nothing and show nothing: the view ends where data does.
-    range_ = {last_ - span, last_};
+    const Time span = std::clamp(last_ - first_, kShortestFit, kLongest);
+    // A margin on the right would hide nothing and show nothing: the view ends where data does, unless there is less
+    // than a second of it.
+    const Time begin = last_ - first_ < kShortestFit ? first_ : last_ - span;
+    range_ = {begin, begin + span};
     span_ = span;
     following_ = false;
 }

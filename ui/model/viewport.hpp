@@ -17,6 +17,7 @@ struct TimeRange {
 class Viewport {
 public:
     static constexpr Time kShortest = 1'000'000;                             ///< 1 ms
+    static constexpr Time kShortestFit = 1'000'000'000;                      ///< of all data: less would be noise
     static constexpr Time kLongest = Time{400} * 24 * 3600 * 1'000'000'000;  ///< 400 days
     static constexpr Time kDefaultSpan = Time{30} * 1'000'000'000;
 
@@ -30,7 +31,7 @@ public:
     void zoom(double factor, Time about);
     /// Moves the view; stops following.
     void pan(Time by);
-    /// All data so far; stops following, for what comes later would push the beginning out.
+    /// All data so far, and no less than a second; stops following, for what comes later would push the beginning out.
     void fit();
     /// Looks at the newest data and follows it, with the length that is set.
     void jump_to_now();

@@ -15,7 +15,7 @@ namespace egpu::ui {
 namespace {
 
 /// In characters of the table's font.
-constexpr int kWidths[KernelTable::kColumns] = {30, 19, 14, 15, 15, 14, 16, 16, 14, 13, 34, 20};
+constexpr int kWidths[KernelTable::kColumns] = {24, 17, 12, 12, 12, 11, 13, 11, 11, 13, 11, 12, 18, 10};
 
 }  // namespace
 

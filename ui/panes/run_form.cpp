@@ -93,6 +93,10 @@ RunForm::RunForm(QWidget* parent)
     auto* find_folder = new QPushButton(tr("Choose…"));
     auto* form = new QFormLayout(this);
     form->setContentsMargins(0, 0, 0, 0);
+    form->setVerticalSpacing(10);
+    // Rows with and without a button are of one height.
+    for (QWidget* field : std::initializer_list<QWidget*>{program_, arguments_, folder_, probes_, simulated_})
+        field->setFixedHeight(find_program->sizeHint().height());
     form->addRow(tr("&Program"), with_button(program_, find_program));
     form->addRow(tr("&Arguments"), arguments_);
     form->addRow(tr("F&older"), with_button(folder_, find_folder));
@@ -126,13 +130,14 @@ void RunForm::set_request(const RunRequest& request) {
 
 void RunForm::show_problem(const QString& text) {
     problem_->setText(text);
+    problem_->setVisible(!text.isEmpty());
 }
 
 void RunForm::refresh() {
     const RunRequest now = request();
     const QString problem = now.problem();
     line_->setText(now.program.isEmpty() ? tr("egpu run -p … -- PROGRAM") : now.command_line());
-    problem_->setText(now.program.isEmpty() ? QString() : problem);
+    show_problem(now.program.isEmpty() ? QString() : problem);
     start_->setEnabled(problem.isEmpty());
 }
 

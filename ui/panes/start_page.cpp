@@ -15,6 +15,7 @@ namespace egpu::ui {
 namespace {
 
 constexpr int kRefreshMs = 1000;
+constexpr int kListHeight = 120;
 
 QLabel* heading(const QString& text) {
     auto* label = new QLabel(text);
@@ -36,7 +37,7 @@ QLabel* quiet(const QString& text) {
 
 QString session_text(const host::RunningSession& session) {
     const QString program =
-        session.program.empty() ? StartPage::tr("no CUDA used so far") : QString::fromStdString(session.program);
+        session.program.empty() ? StartPage::tr("(no CUDA used so far)") : QString::fromStdString(session.program);
     const QString when = QDateTime::fromMSecsSinceEpoch(session.started_unix_ms).toString(QStringLiteral("HH:mm:ss"));
     if (!session.unreadable.empty())
         return StartPage::tr("%1  %2").arg(session.number).arg(QString::fromStdString(session.unreadable));
@@ -60,16 +61,16 @@ StartPage::StartPage(QWidget* parent)
     form_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     left->addWidget(heading(tr("Start a program")));
     left->addWidget(quiet(tr("egpu runs it with eBPF programs in its GPU kernels. The program stays as it is.")));
-    left->addSpacing(8);
+    left->addSpacing(12);
     left->addWidget(form_);
-    left->addStretch(1);
     auto* columns = new QHBoxLayout;
     columns->setSpacing(48);
-    columns->addWidget(left_side, 3);
-    columns->addWidget(make_sessions_side(), 2);
+    columns->addWidget(left_side, 3, Qt::AlignTop);
+    columns->addWidget(make_sessions_side(), 2, Qt::AlignTop);
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(48, 36, 48, 36);
-    outer->addLayout(columns, 1);
+    outer->addLayout(columns);
+    outer->addStretch(1);
     timer_->setInterval(kRefreshMs);
     connect(timer_, &QTimer::timeout, this, &StartPage::refresh_sessions);
     connect(form_, &RunForm::run_asked, this, &StartPage::run_asked);
@@ -84,14 +85,13 @@ QWidget* StartPage::make_sessions_side() {
     layout->addWidget(heading(tr("Running sessions")));
     layout->addWidget(none_);
     layout->addWidget(sessions_);
-    sessions_->setMaximumHeight(220);
+    sessions_->setFixedHeight(kListHeight);
     layout->addWidget(open_);
     layout->addSpacing(24);
     layout->addWidget(heading(tr("Without a session")));
     layout->addWidget(quiet(tr("A recording is made by egpu run --record FILE. Demo data is one, and needs no GPU.")));
     layout->addWidget(open_file);
     layout->addWidget(demo);
-    layout->addStretch(1);
     sessions_->setAccessibleName(tr("Running sessions"));
     connect(sessions_, &QListWidget::itemActivated, this, &StartPage::open_current);
     connect(sessions_, &QListWidget::currentRowChanged, this, [this](int row) { open_->setEnabled(row >= 0); });

@@ -6,7 +6,9 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/units.hpp"
 #include "maps/snapshot/snapshot.hpp"
 
 namespace egpu::host {
@@ -222,6 +224,62 @@ std::string column_name(const ebpf::TypeField& field) {
 
 std::string column_name(const Map& map, const ebpf::TypeField& field) {
     return field.name.empty() || !field.histogram.empty() ? map.definition.name : field.name;
+}
+
+std::string unit_text(const ebpf::TypeField& field, bool simulated) {
+    switch (field.role) {
+        case ebpf::Role::bytes:
+            return "bytes";
+        case ebpf::Role::nanoseconds:
+            return "ns";
+        case ebpf::Role::cycles:
+            return simulated ? "simulated cycles" : "cycles";
+        default:
+            return {};
+    }
+}
+
+std::string exact_text(const ValueCell& cell, bool simulated) {
+    if (cell.elements.size() != 1)
+        return value_text(cell, simulated);
+    return cell.field->is_signed ? std::to_string(static_cast<std::int64_t>(cell.elements[0]))
+                                 : format_count(cell.elements[0]);
+}
+
+std::string value_text(const ValueCell& cell, bool simulated) {
+    if (cell.elements.size() == 1) {
+        const auto number = static_cast<double>(cell.elements[0]);
+        if (cell.field->role == ebpf::Role::bytes)
+            return format_bytes(number);
+        if (cell.field->role == ebpf::Role::nanoseconds)
+            return format_duration_ns(number);
+        const std::string unit = unit_text(*cell.field, simulated);
+        return exact_text(cell, simulated) + (unit.empty() ? "" : " " + unit);
+    }
+    if (cell.field->histogram.empty()) {
+        constexpr std::size_t kMostElements = 8;
+        const auto shown = std::min(cell.elements.size(), kMostElements);
+        const std::vector<std::uint64_t> first(cell.elements.begin(),
+                                               cell.elements.begin() + static_cast<std::ptrdiff_t>(shown));
+        return fmt::format("[{}{}]", fmt::join(first, " "), shown < cell.elements.size() ? " ..." : "");
+    }
+    // A log2 histogram: its total and where the middle of it lies.
+    std::uint64_t total = 0;
+    for (const auto count : cell.elements)
+        total += count;
+    std::uint64_t below = 0;
+    for (std::size_t slot = 0; slot < cell.elements.size(); ++slot) {
+        below += cell.elements[slot];
+        if (total != 0 && below * 2 >= total) {
+            const char* unit = cell.field->histogram == "log2_ns"       ? " ns"
+                               : cell.field->histogram == "log2_bytes"  ? " B"
+                               : cell.field->histogram == "log2_cycles" ? (simulated ? " simulated cycles" : " cycles")
+                                                                        : "";
+            return fmt::format("{} values, half of them below {}{}", format_count(total),
+                               slot >= 63 ? "2^64" : format_count(std::uint64_t{2} << slot), unit);
+        }
+    }
+    return "0 values";
 }
 
 }  // namespace egpu::host

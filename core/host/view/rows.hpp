@@ -86,6 +86,13 @@ std::string column_name(const ebpf::TypeField& key_field);
 /// What a value's column is called: the field's name; of a bare scalar or a histogram the map's.
 std::string column_name(const Map& map, const ebpf::TypeField& value_field);
 
+/// A value as text: a number, or a histogram's total and middle. Cycles of the simulated GPU are said to be such.
+std::string value_text(const ValueCell& cell, bool simulated);
+/// The same to the last digit and without its unit; a histogram as above.
+std::string exact_text(const ValueCell& cell, bool simulated);
+/// "bytes", "ns", "cycles", "simulated cycles"; "" for what is a bare number.
+std::string unit_text(const ebpf::TypeField& field, bool simulated);
+
 /// "gather_strided gather.cu:14 ld.global.f32", or "gather_strided #3" without line information.
 std::string site_text(const Catalogue& catalogue, const Site& site);
 
