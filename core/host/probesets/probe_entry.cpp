@@ -190,7 +190,7 @@ std::vector<Diagnostic> at_entry(const ProbeEntry& entry, const std::vector<Diag
 
 class EntrySettings {
 public:
-    EntrySettings(const ProbeEntry& entry, LoadedProbe& probe) : entry_(entry), probe_(probe), object_(*probe.object) {}
+    EntrySettings(const ProbeEntry& entry, const LoadedProbe& probe) : entry_(entry), object_(*probe.object) {}
 
     void set_options();
     void set_map_sizes(const ProbeSet& set);
@@ -201,7 +201,6 @@ public:
 
 private:
     const ProbeEntry& entry_;
-    LoadedProbe& probe_;
     ebpf::Object object_;
     bool changed_ = false;
     std::vector<Diagnostic> problems_;
