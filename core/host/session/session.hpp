@@ -30,7 +30,7 @@ struct SessionOptions {
     std::uint64_t reserve_bytes = std::uint64_t{5} << 20;  ///< of the segment, for maps of probes added later
     /// How long to wait, after the application's end, for figures of kernels without programs.
     std::uint32_t insights_wait_ms = 0;
-    Inheritance inheritance;  ///< of the program
+    Inheritance inheritance;                      ///< of the program
     std::function<void(pid_t)> on_started;        ///< the application's process is there
     std::function<void(const Ending&)> on_ended;  ///< it has ended; the session has not yet summed up
 };
