@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json text_or_null(const std::string& text) {
+ordered_json label_or_null(const std::string& text) {
     return text.empty() ? ordered_json(nullptr) : ordered_json(text);
 }
 
@@ -36,8 +36,8 @@ void add_labels(const SessionView& view, const Row& row, ordered_json& metric) {
     if (row.site_id != 0) {
         const Site* site = view.catalogue.site(row.site_id);
         metric["site"] = row.site_id;
-        metric["line"] = text_or_null(site->place());
-        metric["file"] = text_or_null(site->file);
+        metric["line"] = label_or_null(site->place());
+        metric["file"] = label_or_null(site->file);
         metric["opcode"] = site->opcode;
     }
     for (const auto& cell : row.key) {

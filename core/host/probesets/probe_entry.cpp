@@ -23,7 +23,7 @@ using Kind = ProbeEntry::Kind;
 constexpr std::uint32_t kMostEntries = 1U << 26;  // as the object reader takes them
 
 /// The name that is meant: the nearest, else the only one that begins so.
-std::string meant(const std::string& typed, const std::vector<std::string>& names) {
+std::string meant_one(const std::string& typed, const std::vector<std::string>& names) {
     const std::string near = nearest(typed, names);
     const auto begins_so = [&](const std::string& name) { return typed.size() > 2 && name.starts_with(typed); };
     if (!near.empty() || std::count_if(names.begin(), names.end(), begins_so) != 1)
@@ -35,7 +35,7 @@ std::string meant(const std::string& typed, const std::vector<std::string>& name
 std::string choices(const std::string& typed, const std::vector<std::string>& names, std::string_view none) {
     if (names.empty())
         return std::string(none);
-    const std::string near = meant(typed, names);
+    const std::string near = meant_one(typed, names);
     return near.empty() ? fmt::format("it has: {}", fmt::join(names, ", "))
                         : fmt::format("did you mean '{}'? It has: {}", near, fmt::join(names, ", "));
 }
@@ -165,7 +165,7 @@ std::vector<Diagnostic> at_entry(const ProbeEntry& entry, const std::vector<Diag
     const Diagnostic& first = problems.front();
     if (first.code == "EGPU-X021") {
         const auto names = probe_names();
-        const std::string near = meant(entry.what.value, names);
+        const std::string near = meant_one(entry.what.value, names);
         const std::string hint =
             fmt::format("{}: {}", near.empty() ? "there are" : fmt::format("did you mean '{}'? There are", near),
                         fmt::join(names, ", "));
