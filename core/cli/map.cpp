@@ -140,24 +140,6 @@ int dump_maps(const MapOptions& options) {
     return kYes;
 }
 
-const char* type_name(ebpf::MapType type) {
-    switch (type) {
-        case ebpf::MapType::hash:
-            return "hash";
-        case ebpf::MapType::array:
-            return "array";
-        case ebpf::MapType::percpu_hash:
-            return "per-SM hash";
-        case ebpf::MapType::percpu_array:
-            return "per-SM array";
-        case ebpf::MapType::lru_hash:
-            return "LRU hash";
-        case ebpf::MapType::ringbuf:
-            return "ring buffer";
-    }
-    return "unknown";
-}
-
 int list_maps(const MapOptions& options) {
     const auto view = view_of_session(options.session);
     if (!view) {
@@ -171,7 +153,7 @@ int list_maps(const MapOptions& options) {
         table.column(header);
     for (const auto& data : view->maps) {
         const auto& definition = data.map->definition;
-        table.row({data.map->name, type_name(definition.type), fmt::format("{} B", definition.key_bytes),
+        table.row({data.map->name, ebpf::to_words(definition.type), fmt::format("{} B", definition.key_bytes),
                    fmt::format("{} B", definition.value_bytes), format_count(data.slots),
                    format_count(definition.max_entries), format_memory(data.layout.device_bytes()),
                    data.age_ns ? format_duration_ns(static_cast<double>(*data.age_ns)) + " ago" : "never"});

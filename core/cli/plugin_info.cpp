@@ -34,24 +34,6 @@ Result<host::PluginFile> choose_plugin(const std::string& what) {
     return unknown;
 }
 
-const char* map_type_words(ebpf::MapType type) {
-    switch (type) {
-        case ebpf::MapType::hash:
-            return "hash";
-        case ebpf::MapType::array:
-            return "array";
-        case ebpf::MapType::percpu_hash:
-            return "hash, a copy per SM";
-        case ebpf::MapType::percpu_array:
-            return "array, a copy per SM";
-        case ebpf::MapType::lru_hash:
-            return "lru hash";
-        case ebpf::MapType::ringbuf:
-            return "ring buffer";
-    }
-    return "?";
-}
-
 std::string plugin_shape_text(const ebpf::TypeShape& shape) {
     std::string text;
     for (const auto& field : shape.fields)
@@ -84,7 +66,7 @@ void print_plugin_text(const host::ExaminedPlugin& plugin) {
              fmt::format("{}  {}  {}", object.programs[checked.index].name, object.programs[checked.index].section,
                          checked.verification ? "accepted" : "refused"));
     for (const auto& map : object.maps)
-        line("map", fmt::format("{}  {} of {} entries  {} -> {}", map.name, map_type_words(map.type), map.max_entries,
+        line("map", fmt::format("{}  {} of {} entries  {} -> {}", map.name, ebpf::to_words(map.type), map.max_entries,
                                 plugin_shape_text(map.key), plugin_shape_text(map.value)));
     for (const auto& option : object.options)
         line("option", fmt::format("{}  {}  {}", option.name, option.type, option.help));
@@ -118,7 +100,7 @@ void print_plugin_json(const host::ExaminedPlugin& plugin) {
                                          {"accepted", checked.verification.has_value()}});
         for (const auto& map : object.maps)
             whole["maps"].push_back({{"name", map.name},
-                                     {"type", map_type_words(map.type)},
+                                     {"type", ebpf::to_words(map.type)},
                                      {"max_entries", map.max_entries},
                                      {"key", plugin_fields_json(map.key)},
                                      {"value", plugin_fields_json(map.value)}});

@@ -145,6 +145,22 @@ TEST(Overheads, WithoutAFigureThereIsAReason) {
     EXPECT_THAT(overheads(unasked), IsEmpty());
 }
 
+TEST(Overheads, ASegmentOfNoiseIsDamagedAndItsCatalogueStays) {
+    segment::SegmentRequest request;
+    request.kernel_capacity = 4;
+    request.copy_capacity = 4;
+    auto owned = segment::OwnedSegment::create(request);
+    ASSERT_TRUE(owned);
+    SessionView view;
+    view.catalogue = view_of({}).catalogue;
+    const std::size_t kernels = view.catalogue.kernels.size();
+    owned->view().kernels()[0].launches = std::uint64_t{1} << 60;
+    const auto filled = fill_view(owned->view(), view);
+    ASSERT_FALSE(filled);
+    EXPECT_EQ(filled.error().code, "EGPU-M013");
+    EXPECT_EQ(view.catalogue.kernels.size(), kernels) << "whoever gave it has it back";
+}
+
 TEST(Overheads, ComeOutOfASegment) {
     segment::SegmentRequest request;
     request.kernel_capacity = 4;

@@ -279,9 +279,9 @@ def lost(name, way, said, command, code, out=b""):
             text = stderr.decode()
             check(LOST + said in text and "[EGPU-X096]" in text, text)
             check("egpu plugin check" in text, text)
-            # The application's code can't be told any more where the files went before it ended.
-            check(process.returncode == code or (way == "close" and process.returncode == 125),
-                  f"exit code {process.returncode}, with {text}")
+            # Of an application that is over by the time its end could not be told any more, the code is not known.
+            over = name == "closed files at the end" and process.returncode == 125
+            check(process.returncode == code or over, f"exit code {process.returncode}, with {text}")
             check(out in stdout, f"the application's own output: {stdout!r}")
             equal(sorted(set(os.listdir("/dev/shm")) - set(before)), [], "left in shared memory")
             check(not os.path.exists(summary) or way == "close", "a summary of a run that was not seen to its end")
@@ -367,6 +367,21 @@ def well():
         stdout, stderr = process.communicate(timeout=60)
         equal((process.returncode, stdout), (alone.returncode, alone.stdout), stderr.decode())
         check("EGPU-X096" not in stderr.decode(), stderr.decode())
+
+
+@case("who observes: a child where a plugin has code, egpu run itself where none has")
+def observers():
+    for plugin, watched in (("good", True), ("", False)):
+        words = ["-p", bad(plugin)] if watched else ["-p", "bandwidth"]
+        process = subprocess.Popen([EGPU, "run", *words, "--", WORKLOAD, "loop", "--seconds", "60"], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        own = f"/dev/shm/egpu-{os.getuid()}-{process.pid}"
+        if watched:
+            check(session_of(process) != process.pid and not os.path.exists(own), "the child owns the session")
+        else:
+            wait_for(lambda: os.path.exists(own), "the session of egpu run itself")
+        process.send_signal(signal.SIGTERM)
+        equal(process.wait(timeout=60), 128 + signal.SIGTERM, "exit code")
 
 
 def interrupted(name, send, times, code, said):

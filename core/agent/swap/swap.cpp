@@ -83,7 +83,7 @@ std::uint32_t index_of(const Copy& copy) {
 }
 
 // From here on nothing else is queued before the launch.
-void time_now_and_then(Copy* copy, const Place& place, const LaunchShape& shape, TimedLaunch* timed) {
+[[gnu::noinline]] void time_now_and_then(Copy* copy, const Place& place, const LaunchShape& shape, TimedLaunch* timed) {
     if (!may_follow_other_work(shape.block.config))
         return;
     *timed = next_alone(place, &copy->pairing, index_of(*copy));
@@ -225,7 +225,7 @@ Choice choose(CUfunction asked, const LaunchShape& shape, TimedLaunch* timed) {
     if (recorded && !may_be_recorded(*copy, asked, *place))
         return original;
     const CUfunction banked = recorded ? nullptr : refreshed(copy, place, shape.block, shape.stream, shape.form);
-    if (!recorded && has_timers(*place) && load_relaxed(header.measure_overhead) == 0)
+    if (!recorded && has_timers(*place) && is_due(copy->pairing) && load_relaxed(header.measure_overhead) == 0)
         time_now_and_then(copy, *place, shape, timed);
     return {.function = banked != nullptr ? banked : copy->functions.copy,
             .kernel = kernel,

@@ -274,6 +274,10 @@ Turn next_turn(const Place& place, Pairing* pairing, std::uint32_t copy, std::ui
     return {open.first_runs_copy, launch_in(*pool, open.slot, 0)};
 }
 
+bool is_due(const Pairing& pairing) {
+    return load_relaxed(pairing.begun) < kFirstLaunches || load_relaxed(pairing.timed_at_drain) != load_relaxed(drains);
+}
+
 TimedLaunch next_alone(const Place& place, Pairing* pairing, std::uint32_t copy) {
     if (load_relaxed(pairing->begun) < kFirstLaunches) {
         if (segment::add_relaxed(pairing->begun, std::uint64_t{1}) == 0)

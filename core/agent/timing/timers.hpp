@@ -35,6 +35,9 @@ void prepare_timers(const Place& place);
 /// Whether launches in this place may be timed. One load.
 bool has_timers(const Place& place);
 
+/// Whether a launch of that copy is due to be timed alone. Two or three loads: nearly all launches end here.
+bool is_due(const Pairing& pairing);
+
 /// For a launch that runs its copy, in a place that has timers, where overhead is not measured: timed, where it is its
 /// turn. `copy` as below.
 TimedLaunch next_alone(const Place& place, Pairing* pairing, std::uint32_t copy);

@@ -254,4 +254,22 @@ Result<std::vector<MapSource>> read_maps(const Source& source) {
     return maps;
 }
 
+const char* to_words(MapType type) {
+    switch (type) {
+        case MapType::hash:
+            return "hash";
+        case MapType::array:
+            return "array";
+        case MapType::percpu_hash:
+            return "per-SM hash";
+        case MapType::percpu_array:
+            return "per-SM array";
+        case MapType::lru_hash:
+            return "LRU hash";
+        case MapType::ringbuf:
+            return "ring buffer";
+    }
+    return "unknown";
+}
+
 }  // namespace egpu::ebpf

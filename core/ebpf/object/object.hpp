@@ -44,6 +44,8 @@ enum class MapType : std::uint32_t {
     lru_hash = 9,
     ringbuf = 27
 };
+/// "hash", "per-SM array", "ring buffer": as tables show it.
+const char* to_words(MapType type);
 enum class Placement { device, mapped, linux_kernel };
 
 struct MapDefinition {

@@ -63,24 +63,26 @@ Status LiveSource::read() {
     const std::uint64_t before_ns = view_.monotonic_ns;
     mapping_.refresh();
     const CatalogueMark mark = mark_of(mapping_.view().header());
-    Catalogue catalogue;
-    if (catalogue_ == mark) {
-        // Taken out of the view and put back below: it may hold thousands of kernels.
-        catalogue = std::move(view_.catalogue);
+    SessionView view;
+    const bool same_catalogue = catalogue_ == mark;
+    if (same_catalogue) {
+        // Taken out of the former view, and put back where this one fails: it may hold thousands of kernels.
+        view.catalogue = std::move(view_.catalogue);
     } else {
         auto fresh = catalogue_from_json(segment::read_catalogue(mapping_.view()));
         if (!fresh)
             return fresh.errors();
         mapping_.refresh();
-        catalogue = std::move(*fresh);
+        view.catalogue = std::move(*fresh);
     }
-    auto view = view_session(mapping_.view(), std::move(catalogue));
-    if (!view) {
+    if (const Status filled = fill_view(mapping_.view(), view); !filled) {
+        if (same_catalogue)
+            view_.catalogue = std::move(view.catalogue);
         catalogue_.reset();
-        return view.errors();
+        return filled.errors();
     }
-    keep_former_copies(view_.maps, before_ns, *view);
-    view_ = std::move(*view);
+    keep_former_copies(view_.maps, before_ns, view);
+    view_ = std::move(view);
     catalogue_ = mark;
     view_.catalogue_version = mark.version * 2 + mark.index;
     for (std::size_t i = messages_.size(); i < view_.catalogue.diagnostics.size(); ++i)
@@ -98,14 +100,16 @@ void LiveSource::look_for_end() {
     const auto state = segment::load_acquire(header.state);
     const auto agent = segment::load_acquire(header.agent_pid);
     const auto agent_start = segment::load_relaxed(header.agent_start_time);
+    const bool last_copy = segment::load_relaxed(header.end_reason) != EGPU_END_NONE;
+    // An agent that has only just come has its pid there before its start time.
+    if (agent != 0 && agent_start != 0 && !segment::process_alive(agent, agent_start))
+        return finish(SourceState::ended,
+                      last_copy ? "ended"
+                                : "ended: the application was killed, or left no last copy of the maps: totals are at "
+                                  "least these");
     if (!segment::process_alive(header.host_pid, header.host_start_time))
         return finish(SourceState::ended,
                       state >= EGPU_SESSION_DRAINED || agent == 0 ? "ended" : "ended: its egpu process is gone");
-    // An agent that has only just come has its pid there before its start time.
-    if (agent != 0 && agent_start != 0 && !segment::process_alive(agent, agent_start))
-        return finish(SourceState::ended, state >= EGPU_SESSION_DRAINED
-                                              ? "ended"
-                                              : "ended without a last copy of the maps: totals are at least these");
     if (state == EGPU_SESSION_ENDED)
         return finish(SourceState::ended, "ended: agent and egpu lost touch");
 }

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/sessions/running.hpp"
 
-#include <fstream>
-#include <string>
-
+#include "segment/access/process.hpp"
 #include "segment/create/sessions.hpp"
 #include "segment/layout/layout.h"
 
 namespace egpu::host {
 namespace {
-
-/// True for a process that a signal or a debugger holds: the letter behind the name, which may hold anything.
-bool is_stopped(std::uint32_t pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string line;
-    std::getline(file, line);
-    const auto name_end = line.rfind(')');
-    if (name_end == std::string::npos || name_end + 2 >= line.size())
-        return false;
-    return line[name_end + 2] == 'T' || line[name_end + 2] == 't';
-}
 
 SessionLife life_of(std::uint32_t state, std::uint32_t host_pid, bool host_alive, std::uint32_t agent_pid,
                     bool agent_alive) {
@@ -31,7 +18,7 @@ SessionLife life_of(std::uint32_t state, std::uint32_t host_pid, bool host_alive
         return SessionLife::killed;
     if (!host_alive)
         return SessionLife::lost;
-    if (is_stopped(host_pid) || (agent_pid != 0 && is_stopped(agent_pid)))
+    if (segment::process_suspended(host_pid) || (agent_pid != 0 && segment::process_suspended(agent_pid)))
         return SessionLife::stopped;
     return agent_pid == 0 || state == EGPU_SESSION_STARTING ? SessionLife::starting : SessionLife::running;
 }

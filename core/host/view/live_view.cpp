@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <initializer_list>
 
 #include "segment/access/copy_times.hpp"
 #include "segment/channel/messages.h"
@@ -116,6 +117,22 @@ void read_counts(const segment::View& segment, SessionView& view) {
     add_former_copies(view);
 }
 
+/// Nine years of a launch each microsecond: more is no count but noise.
+constexpr std::uint64_t kMostLaunches = std::uint64_t{1} << 48;
+
+bool makes_sense(const SessionView& view) {
+    const auto fits = [](std::initializer_list<std::uint64_t> counts) {
+        return std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count < kMostLaunches; });
+    };
+    return std::all_of(view.counts.begin(), view.counts.end(),
+                       [&](const KernelCounts& each) {
+                           return fits({each.launches, each.instrumented, each.captured, each.left_out});
+                       }) &&
+           std::all_of(view.copies.begin(), view.copies.end(), [&](const CopyCounts& each) {
+               return fits({each.launches, each.former.all(), each.banked});
+           });
+}
+
 void read_device(const egpu_segment_header& header, SessionView& view) {
     view.device_name = fixed_text(header.device_name);
     view.compute_capability = header.compute_capability;
@@ -187,6 +204,12 @@ Result<SessionView> read_session(const segment::View& segment) {
 Result<SessionView> view_session(const segment::View& segment, Catalogue catalogue) {
     SessionView view;
     view.catalogue = std::move(catalogue);
+    if (const Status filled = fill_view(segment, view); !filled)
+        return filled.errors();
+    return view;
+}
+
+Status fill_view(const segment::View& segment, SessionView& view) {
     auto& header = segment.header();
     const std::uint64_t now = monotonic_ns();
     view.monotonic_ns = now;
@@ -194,6 +217,8 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
     read_counts(segment, view);
+    if (!makes_sense(view))
+        return error("EGPU-M013", "the session's segment is damaged: it counts more launches than there can be");
     const auto times = segment.copy_times();
     for (std::size_t i = 0; i < view.catalogue.copies.size() && i < times.size(); ++i)
         view.copy_times.push_back(read_times(times[i]));
@@ -225,7 +250,7 @@ Result<SessionView> view_session(const segment::View& segment, Catalogue catalog
         view.agent_error = fixed_text(header.agent_error_text);
     else if (read_word(header.channel_broken) != 0)
         view.agent_error = "agent and egpu lost touch: kernels loaded after that ran as originals";
-    return view;
+    return ok();
 }
 
 }  // namespace egpu::host

@@ -11,6 +11,9 @@ namespace egpu::host {
 /// A segment's counters and maps under a catalogue that is at hand.
 Result<SessionView> view_session(const segment::View& segment, Catalogue catalogue);
 
+/// The same into a view that has its catalogue and nothing else. Where it fails the catalogue is still there.
+Status fill_view(const segment::View& segment, SessionView& view);
+
 /// Only the counters of its kernels, by kernel id - 1.
 std::vector<KernelCounts> kernel_counts(const segment::View& segment, Catalogue catalogue);
 

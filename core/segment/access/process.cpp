@@ -54,7 +54,7 @@ bool process_suspended(std::uint32_t pid) {
     char text[1024];
     read_stat(pid, text);
     const char* name_end = std::strrchr(text, ')');
-    return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'T';
+    return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'T' || name_end[2] == 't');
 }
 
 bool process_alive(std::uint32_t pid, std::uint64_t start_time) {

@@ -13,7 +13,7 @@ std::uint64_t process_start_time(std::uint32_t pid);
 /// True where the process that had this start time runs. A start time of 0 is never alive.
 bool process_alive(std::uint32_t pid, std::uint64_t start_time);
 
-/// True where a signal has stopped it (Ctrl-Z, SIGSTOP) and nobody has let it go on.
+/// True where a signal (Ctrl-Z, SIGSTOP) or a debugger has stopped it and nobody has let it go on.
 bool process_suspended(std::uint32_t pid);
 
 }  // namespace egpu::segment
