@@ -38,9 +38,10 @@ void tell_trial(const std::string& line) {
     if (!file.ok())
         trial_failed("load", host::to_diagnostic(file));
     tell_trial("step: while it was loaded");
-    auto code = host::PluginCode::load(file.path);
-    if (!code)
-        trial_failed("load", code.error());
+    const auto loaded = host::PluginCode::load(file.path);
+    if (!loaded)
+        trial_failed("load", loaded.error());
+    const auto& code = *loaded;
     tell_trial("step: in its start");
     if (const auto started = code->start(); !started)
         trial_failed("start", started.error());

@@ -42,7 +42,7 @@ TEST(Pyramid, AnyRangeIsWhatItsPointsAre) {
             ASSERT_LE(buffer.end() - buffer.begin(), capacity);
             std::uniform_int_distribution<std::uint64_t> number(buffer.begin(), buffer.end());
             for (int question = 0; question < 40; ++question) {
-                const auto [begin, end] = std::minmax(number(random), number(random));
+                const auto [begin, end] = std::minmax({number(random), number(random)});
                 SCOPED_TRACE(testing::Message() << "capacity " << capacity << " points " << begin << " to " << end);
                 expect_same(buffer.aggregate(begin, end), one_by_one(buffer, begin, end));
             }

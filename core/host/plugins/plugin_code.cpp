@@ -7,7 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -45,28 +45,36 @@ std::string loaders_reason(std::string text, const std::string& path) {
     return text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
 }
 
+/// Never let go: its threads, and what egpu holds of it, may outlive any moment that would be right for it.
+void keep(const std::shared_ptr<PluginCode>& code) {
+    static std::mutex mutex;
+    static auto* const kept = new std::vector<std::shared_ptr<PluginCode>>;
+    const std::lock_guard lock(mutex);
+    kept->push_back(code);
+}
+
 }  // namespace
 
 bool plugin_code_loaded() {
     return any_loaded;
 }
 
-Result<PluginCode> PluginCode::load(const std::string& path) {
-    PluginCode code;
-    code.name_ = std::filesystem::path(path).filename().string();
+Result<std::shared_ptr<PluginCode>> PluginCode::load(const std::string& path) {
+    const std::shared_ptr<PluginCode> code(new PluginCode);
+    keep(code);
     try {
         any_loaded = true;
-        // Never unloaded: its threads, and what egpu holds of it, may outlive any moment that would be right for it.
-        auto* const library = new boost::dll::shared_library(
+        const auto library = std::make_shared<boost::dll::shared_library>(
             std::filesystem::canonical(path), boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+        code->library_ = library;
         const auto& descriptor = library->get<const egpu_plugin>("egpu_plugin_descriptor");
         if (descriptor.ops == nullptr)
             return error("EGPU-X083", fmt::format("{}: its descriptor names no code", path));
-        std::memcpy(&code.ops_, descriptor.ops, std::min<std::size_t>(descriptor.ops->struct_size, sizeof code.ops_));
+        std::memcpy(&code->ops_, descriptor.ops, std::min<std::size_t>(descriptor.ops->struct_size, sizeof code->ops_));
     } catch (const std::exception& failure) {
         return error("EGPU-X082", loaders_reason(failure.what(), path));
     }
-    if (code.ops_.start == nullptr)
+    if (code->ops_.start == nullptr)
         return error("EGPU-X083", "its table of functions has no start", "rebuild it with this egpu's SDK");
     return code;
 }

@@ -14,7 +14,7 @@ class PluginCode {
 public:
     /// Loads a file that read_plugin_file found to be a plugin with code: its static constructors run. EGPU-X082 with
     /// the loader's reason, EGPU-X083 where the code's table is none.
-    static Result<PluginCode> load(const std::string& path);
+    static Result<std::shared_ptr<PluginCode>> load(const std::string& path);
 
     /// EGPU-X087 with what the plugin says.
     Status start();
@@ -27,7 +27,7 @@ private:
     egpu_plugin_ops ops_{};
     void* self_ = nullptr;
     bool started_ = false;
-    std::string name_;
+    std::shared_ptr<void> library_;
 };
 
 /// True once any plugin's code was loaded: the process then ends without running the static destructors of others.

@@ -52,13 +52,12 @@ Status PluginCaller::start() {
     const bool back = thread_.run(
         [call, path = path_] {
             guarded(*call, [&]() -> Result<std::shared_ptr<PluginCode>> {
-                auto code = PluginCode::load(path);
+                const auto code = PluginCode::load(path);
                 if (!code)
                     return code.errors();
-                auto shared = std::make_shared<PluginCode>(std::move(*code));
-                if (const auto started = shared->start(); !started)
+                if (const auto started = (*code)->start(); !started)
                     return started.errors();
-                return shared;
+                return code;
             });
         },
         limit_);
