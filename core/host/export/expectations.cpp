@@ -221,6 +221,7 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
         {"launches_left_out", view.left_out_launches()},
         {"launches_unknown", view.unknown_launches},
         {"launches_unasked", view.unasked_launches},
+        {"launches_not_followed", view.not_followed_launches},
         {"kernels", launched},
         {"kernels_instrumented", instrumented},
         {"refused_keys", refused_keys},

@@ -66,6 +66,7 @@ def observe_form(case, places, found):
         check(summary is not None, f"a summary was written ({observed.errors[-800:]})")
         states.check_states(case, summary, observed.errors)
         states.check_constants(case, summary, found)
+        states.check_followed(case, summary, found)
         if "workload" in case:
             expected = json.loads(run([places.workload, "--expected"] + case["workload"], 30).output)
             states.check_closed_form(summary, expected)
