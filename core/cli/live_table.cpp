@@ -172,6 +172,11 @@ void LiveTable::run(const std::string& segment_name) {
         }
         std::this_thread::sleep_for(kTableSampleEvery);
     }
+    // What stands there last is the end: a short program is over before a second frame.
+    model.sample();
+    const ScreenSize size = screen_size(STDERR_FILENO).value_or(ScreenSize{});
+    if (first_row != 0 && size.rows == shown.rows && size.columns == shown.columns)
+        draw(model, size, style);
 }
 
 }  // namespace egpu::cli
