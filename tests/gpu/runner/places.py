@@ -16,7 +16,7 @@ class Places:
         self.simulated = options.simulated
         self.prebuilt = options.prebuilt
         self.quick = options.quick
-        self.jobs = options.jobs
+        self.jobs = getattr(options, "jobs", 1)  # tests/bench has these places too, and runs one at a time
         self.folder = None
         self.egpu = os.path.abspath(options.egpu or os.path.join(ROOT, "build", "dev", "bin", "egpu"))
         self.binaries = os.path.dirname(self.egpu)
