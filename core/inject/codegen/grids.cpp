@@ -2,7 +2,8 @@
 // Arrival and departure, by the leader of the lanes that are here:
 //
 //   entry:    activemask; the lowest lane goes on
-//             ld.relaxed %w, [line];                 ours: somebody was here before
+//             ld %w, [line];                         ours: somebody was here before; what lies in L1 may be older
+//             ld.relaxed %w, [line];
 //             atom.cas %w, [line], 0, id;            0: the first; of a stripe, it asks for the launch:
 //             atom.cas %w, [launch], 0, id;          0: the first of all
 //   exit:     ld.relaxed %w, [line];                 not ours: the launch isn't followed
@@ -45,6 +46,10 @@ public:
         const std::string is = registers_.predicate();
         leader();
         lines();
+        // Nearly always true, and the one thing that all warps do at their entry: kept from the L2.
+        text_.add(fmt::format("ld.global.u64 {}, [{}]", old, line_));
+        text_.add(fmt::format("setp.eq.s64 {}, {}, {}", is, old, owner_));
+        text_.add(fmt::format("@{} bra {}", is, done_));
         text_.add(fmt::format("mov.u64 {}, %globaltimer", start));
         claim(line_, is_new, lost);
         text_.label(is_new);
@@ -146,10 +151,10 @@ private:
         text_.add(fmt::format("cvt.u32.u64 {}, {}", id, owner_));
         text_.add(fmt::format("add.s64 {}, {}, 1", owner_, owner_));
         line_of(launch_, id, kGridLines, kGridLineBytes, kGridHeadBytes);
-        line_of(set, id, kGridSets, kGridStripes * kGridLineBytes, kGridSetsAt);
+        line_of(set, id, kGridSets, kGridStripes * kGridStripeBytes, kGridSetsAt);
         number_blocks();
         text_.add(fmt::format("setp.gt.u64 {}, {}, {}", striped_, blocks_, kGridStripes));
-        text_.add(fmt::format("mad.wide.u32 {}, {}, {}, {}", line_, stripe_, kGridLineBytes, set));
+        text_.add(fmt::format("mad.wide.u32 {}, {}, {}, {}", line_, stripe_, kGridStripeBytes, set));
         text_.add(fmt::format("selp.b64 {}, {}, {}, {}", line_, line_, launch_, striped_));
     }
 

@@ -12,22 +12,24 @@ namespace egpu::inject {
 /// What a copy that follows its launches needs of its context's memory, zeroes at first and shared by all copies there.
 /// A launch has the line `%gridid` mod kGridLines. Ids count up, so two launches that run at one time have two lines,
 /// unless kGridLines others came while the first of them ran; a graph's node keeps its id, and runs once at a time. The
-/// blocks of a launch of more than kGridStripes count in lines of its set of stripes, so that they don't queue at one.
+/// blocks of a launch of more than kGridStripes count in lines of its set of stripes, so that they don't queue at one:
+/// a vector addition of 65,536 blocks took ten times its time with 32 stripes of 32 bytes (H200, driver 580).
 ///
 ///   byte 0      launches that were not followed, at least
-///   byte 64     launch lines: owner · threads that left, or stripes that are done · when the first thread entered
+///   byte 128    launch lines: owner · threads that left, or stripes that are done · when the first thread entered
 ///   then        stripe lines, set by set: owner · threads that left
 ///
 /// An owner is `%gridid` + 1, or 0. Two launches at one line at one time are both given up: the line is then
 /// kGridDirty with the later one's owner. The next launch that comes there makes the counts zero again and is given up
 /// too (kGridClean); any other after that can have the line.
 inline constexpr std::uint32_t kGridLines = 65536;
-inline constexpr std::uint32_t kGridSets = 4096;
-inline constexpr std::uint32_t kGridStripes = 32;
 inline constexpr std::uint32_t kGridLineBytes = 32;
-inline constexpr std::uint32_t kGridHeadBytes = 64;
+inline constexpr std::uint32_t kGridSets = 512;
+inline constexpr std::uint32_t kGridStripes = 128;
+inline constexpr std::uint32_t kGridStripeBytes = 128;  ///< a cache line each
+inline constexpr std::uint32_t kGridHeadBytes = 128;
 inline constexpr std::uint32_t kGridSetsAt = kGridHeadBytes + kGridLines * kGridLineBytes;
-inline constexpr std::uint32_t kGridBytes = kGridSetsAt + kGridSets * kGridStripes * kGridLineBytes;
+inline constexpr std::uint32_t kGridBytes = kGridSetsAt + kGridSets * kGridStripes * kGridStripeBytes;
 inline constexpr std::uint64_t kGridClean = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kGridDirty = std::uint64_t{2} << 62;
 inline constexpr std::uint64_t kGridCleaning = std::uint64_t{3} << 62;  ///< also the mask of the three

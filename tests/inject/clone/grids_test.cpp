@@ -101,8 +101,8 @@ TEST_P(OnceAGrid, ALaunchIsGivenUpOnce) {
 /// Launches of many blocks count in stripes: what became of that of block 1 is put there before.
 class Stripes : public ::testing::TestWithParam<std::uint32_t> {
 protected:
-    static constexpr std::uint64_t kSet = kGridSetsAt + kGridStripes * kGridLineBytes;  // of the first id
-    static std::uint64_t stripe(std::uint64_t number) { return kSet + number * kGridLineBytes; }
+    static constexpr std::uint64_t kSet = kGridSetsAt + kGridStripes * kGridStripeBytes;  // of the first id
+    static std::uint64_t stripe(std::uint64_t number) { return kSet + number * kGridStripeBytes; }
 
     Stripes() { run_.attach("once_a_grid"); }
     void run() {
@@ -157,7 +157,7 @@ TEST_P(Stripes, AnyOtherAfterThatHasIt) {
     EXPECT_EQ(ended(), 1u);
     EXPECT_EQ(run_.grids_word(stripe(1)), 0u);
 }
-INSTANTIATE_TEST_SUITE_P(Run, Stripes, ::testing::Values(33, 64, 100),
+INSTANTIATE_TEST_SUITE_P(Run, Stripes, ::testing::Values(129, 256, 300),
                          [](const auto& information) { return fmt::format("Blocks{}", information.param); });
 
 INSTANTIATE_TEST_SUITE_P(Run, OnceAGrid, ::testing::Values("early_return", "loops", "everything", "branches"),
