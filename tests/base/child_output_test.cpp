@@ -66,7 +66,8 @@ TEST(ChildOutput, OfAChildThatGoesOnEndsWithItsTime) {
 
 TEST(ChildOutput, EndsWhereEnoughWasSaid) {
     const Child child("echo step; sleep 0.1; echo done; exec sleep 60");
-    const auto output = read_child(child.from, kLong, 100, [](std::string_view text) { return text.ends_with("done\n"); });
+    const auto output =
+        read_child(child.from, kLong, 100, [](std::string_view text) { return text.ends_with("done\n"); });
     EXPECT_EQ(output.text, "step\ndone\n");
     EXPECT_FALSE(output.timed_out);
 }
