@@ -45,7 +45,7 @@ void judge_unreadable(SessionRow& row) {
         row.state = "dead";
         row.remark = "its egpu process is gone; the next egpu run clears it away";
     } else if (row.info.is_segment) {
-        row.state = row.info.unreadable.find("build") != std::string::npos ? "other build" : "damaged";
+        row.state = row.info.other_build ? "other build" : "damaged";
         row.remark = row.info.unreadable;
     } else {
         row.state = "damaged";
