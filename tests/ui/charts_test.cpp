@@ -95,5 +95,13 @@ TEST(Csv, VisibleLinesOfTheRangeWithUnitsGapsAndQuotes) {
               "0.5,,3000000000000\n");
 }
 
+TEST(Csv, SimulatedTimeIsNamedInTheHead) {
+    Charts charts;
+    Chart& chart = charts.add(named("x"));
+    chart.unit = Unit::simulated_nanoseconds;
+    charts.append(chart, "a", "p50", 0, 7);
+    EXPECT_EQ(to_csv(chart, {0, 1}), "time_s,p50 [simulated_ns]\n0,7\n");
+}
+
 }  // namespace
 }  // namespace egpu::ui

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace egpu::ui {
@@ -176,6 +177,66 @@ TEST_F(LineMakerTest, TotalsLieWideUnderTheirParts) {
     EXPECT_TRUE(line("all kernels, read")->wide);
     EXPECT_TRUE(line("all kernels, written")->wide);
     EXPECT_FALSE(line("vector_add, read")->wide);
+}
+
+TEST_F(LineMakerTest, SimulatedNanosecondsAreNoTime) {
+    host::Series series;
+    series.kind = host::SeriesKind::histogram;
+    series.map = "mine/waits";
+    series.field = "waits";
+    series.unit = host::SeriesUnit::nanoseconds;
+    series.clock = host::kFirstMapClock;
+    table_.add(series);
+    sample({});
+    ASSERT_NE(line("all kernels, p50"), nullptr);
+    EXPECT_EQ(line("all kernels, p50")->unit, Unit::simulated_nanoseconds);
+    EXPECT_EQ(line("all kernels, p50")->chart_title, "Latency of mine/waits");
+    view_.simulated = false;
+    maker_ = LineMaker();
+    lines_.clear();
+    sample({});
+    EXPECT_EQ(line("all kernels, p50")->unit, Unit::nanoseconds);
+}
+
+TEST_F(LineMakerTest, KernelsOfOneNameAreToldApart) {
+    host::Kernel second = view_.catalogue.kernels[0];
+    second.id = 2;
+    view_.catalogue.kernels.push_back(second);
+    session_series(host::SessionField::launches, 0, host::kSessionClock);
+    session_series(host::SessionField::launches, 2, host::kSessionClock);
+    session_series(host::SessionField::launches, 1, host::kSessionClock);
+    sample({});
+    std::map<std::string, std::string> colours;
+    for (const auto& each : lines_)
+        colours[each.name] = each.colour_of;
+    EXPECT_EQ(colours, (std::map<std::string, std::string>{
+                           {"all kernels", "all kernels"}, {"vector_add", "kernel 1"}, {"vector_add #2", "kernel 2"}}));
+}
+
+TEST_F(LineMakerTest, SitesThatReadAlikeAreNumberedByTheirIds) {
+    const auto add = [&](std::uint32_t site) {
+        host::Series series;
+        series.map = "mine/waits";
+        series.field = "n";
+        series.label = "vector_add a.cu:3 ld";
+        series.kernel_id = 1;
+        series.site_id = site;
+        series.clock = host::kFirstMapClock;
+        return table_.add(series);
+    };
+    const auto later = add(7), earlier = add(4);
+    sample({});
+    const auto name_of = [&](std::uint32_t series) {
+        for (const auto& each : lines_)
+            if (each.id == "series " + std::to_string(series))
+                return each.name;
+        return std::string();
+    };
+    EXPECT_EQ(name_of(earlier), "vector_add a.cu:3 ld");
+    EXPECT_EQ(name_of(later), "vector_add a.cu:3 ld #2");
+    const auto between = add(5);  // ran for the first time: those before keep their names
+    sample({});
+    EXPECT_EQ(name_of(between), "vector_add a.cu:3 ld #3");
 }
 
 TEST_F(LineMakerTest, TooManyLinesAreSaidOnce) {

@@ -63,6 +63,30 @@ TEST(KernelTable, TotalsSayAtLeastAndUnknown) {
     EXPECT_EQ(cell(table, 1, KernelTable::written_bytes), "n/a");
 }
 
+TEST(KernelPane, FiguresFitTheirColumns) {
+    TestWindow test(1);
+    auto facts = std::make_shared<Facts>(*facts_with_kernels(1));
+    auto& row = facts->kernels[0];
+    row.launch_rate = 888.8e3;
+    row.read_rate = row.written_rate = 888.8e6;
+    row.launches = row.instrumented = 888'888'888;
+    row.read_bytes = row.written_bytes = 888'800'000'000;
+    row.bytes_at_least = true;
+    row.sectors_per_load = 32;
+    row.sector_use = 1;
+    row.registers = row.registers_instrumented = 255;
+    Update update;
+    update.time = kSecond;
+    update.facts = facts;
+    test.give(update);
+    auto& view = test.window.kernel_pane().view();
+    ASSERT_EQ(test.window.model().kernels().rowCount(), 1);
+    EXPECT_EQ(cell(test.window.model().kernels(), 0, KernelTable::read_rate), "888.8 MB/s");
+    for (int column = KernelTable::launch_rate; column <= KernelTable::registers; ++column)
+        EXPECT_GE(view.columnWidth(column), static_cast<const QAbstractItemView&>(view).sizeHintForColumn(column))
+            << column;
+}
+
 TEST(MapPane, TheChosenMapStaysChosenWhileItsRowsChange) {
     auto facts = std::make_shared<Facts>();
     facts->maps = {{"a/first", {"kernel", "bytes"}, 1, {{"k", "5"}}, "1 row"},

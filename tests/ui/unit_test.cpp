@@ -16,6 +16,7 @@ TEST(UnitText, PeopleReadPrefixes) {
     EXPECT_EQ(human_text(63'400, Unit::nanoseconds), "63.4 us");
     EXPECT_EQ(human_text(512, Unit::cycles), "512 cycles");
     EXPECT_EQ(human_text(512, Unit::simulated_cycles), "512 cycles");
+    EXPECT_EQ(human_text(63'400, Unit::simulated_nanoseconds), "63.4 us");
     EXPECT_EQ(human_text(-1500, Unit::number), "-1.50 k");
     EXPECT_EQ(human_text(7, Unit::number), "7");
 }
@@ -25,6 +26,14 @@ TEST(UnitText, ExactTextHasEveryDigit) {
     EXPECT_EQ(exact_text(12.5, Unit::per_second), "12.500 /s");
     EXPECT_EQ(exact_text(-3, Unit::number), "-3");
     EXPECT_EQ(exact_text(1e19, Unit::bytes), "1e+19 B");
+}
+
+TEST(UnitText, WhatTheSimulatedGpuCountsIsSaidToBeSimulated) {
+    EXPECT_STREQ(unit_name(Unit::simulated_nanoseconds), "simulated ns");
+    EXPECT_STREQ(unit_name(Unit::simulated_cycles), "simulated cycles");
+    EXPECT_TRUE(is_duration(Unit::simulated_nanoseconds));
+    EXPECT_EQ(axis_text(2000, Unit::simulated_nanoseconds, 1000), "2 us");
+    EXPECT_EQ(exact_text(2000, Unit::simulated_nanoseconds), "2 000 ns");
 }
 
 TEST(UnitText, UnknownIsNeverZero) {

@@ -4,6 +4,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QTemporaryDir>
 
@@ -114,6 +115,20 @@ TEST(Window, ExportsAPictureAndTheVisibleRange) {
     const auto failed = save_image(test.chart(), QStringLiteral("/nowhere/a.png"));
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().code, "EGPU-X081");
+    // What is no file is left as it is; a link goes on to lead to the picture.
+    for (const QString& name : {folder.path(), QStringLiteral("/dev/null")}) {
+        const auto refused = save_image(test.chart(), name);
+        ASSERT_FALSE(refused) << name.toStdString();
+        EXPECT_EQ(refused.error().code, "EGPU-X081");
+    }
+    EXPECT_FALSE(QFileInfo(QStringLiteral("/dev/null")).isFile());
+    const QString link = folder.filePath(QStringLiteral("link.png"));
+    ASSERT_TRUE(QFile::remove(picture));
+    ASSERT_TRUE(QFile::link(picture, link));
+    ASSERT_TRUE(save_image(test.chart(), link));
+    EXPECT_TRUE(QFileInfo(link).isSymLink());
+    EXPECT_EQ(QImage(picture).size(), test.chart().size());
+    EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), 3) << "nothing else is left";
 }
 
 TEST(Window, TheStartPageHasMessagesWhereThereAreAny) {

@@ -101,6 +101,11 @@ int run_application(int argc, char** argv) {
                         : (QStringLiteral("egpu-ui ") + QString::fromUtf8(version()) + u'\n').toUtf8().constData());
         return kDone;
     }
+    if (!options->screenshot.isEmpty())
+        if (const auto writable = picture_can_be_written(options->screenshot); !writable) {
+            print_error(writable.error());
+            return kEnvironment;
+        }
     choose_platform(*options);
     if (!has_display()) {
         print_error(

@@ -27,6 +27,8 @@ const char* column_unit(Unit unit) {
             return "per_s";
         case Unit::nanoseconds:
             return "ns";
+        case Unit::simulated_nanoseconds:
+            return "simulated_ns";
         case Unit::cycles:
             return "cycles";
         case Unit::simulated_cycles:

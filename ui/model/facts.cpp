@@ -6,6 +6,7 @@
 #include "base/units.hpp"
 #include "host/findings/metrics.hpp"
 #include "host/view/live_view.hpp"
+#include "ui/model/kernel_names.hpp"
 
 namespace egpu::ui {
 namespace {
@@ -112,10 +113,14 @@ Facts facts_of(const host::SessionView& view, const std::vector<host::Finding>& 
     for (const auto& map : view.maps)
         dropped += map.refused_keys;
     facts.dropped = dropped;
+    KernelNames names;
+    names.update(catalogue);
     facts.kernels.reserve(catalogue.kernels.size());
-    for (std::size_t i = 0; i < catalogue.kernels.size(); ++i)
+    for (std::size_t i = 0; i < catalogue.kernels.size(); ++i) {
         facts.kernels.push_back(
             kernel_row(catalogue.kernels[i], i < view.counts.size() ? view.counts[i] : host::KernelCounts()));
+        facts.kernels.back().name = names.of(i + 1);
+    }
     for (const auto& [id, metrics] : host::kernel_metrics(view)) {
         if (id < 1 || id > facts.kernels.size())
             continue;
@@ -132,8 +137,8 @@ Facts facts_of(const host::SessionView& view, const std::vector<host::Finding>& 
         if (map.map != nullptr)
             facts.maps.push_back(map_rows(map, view));
     for (const auto& finding : findings) {
-        const auto* kernel = catalogue.kernel(finding.kernel_id);
-        facts.findings.push_back({finding.id, kernel == nullptr ? "" : kernel->name, finding.place, finding.text,
+        const bool known = catalogue.kernel(finding.kernel_id) != nullptr;
+        facts.findings.push_back({finding.id, known ? names.of(finding.kernel_id) : "", finding.place, finding.text,
                                   "egpu", Severity::warning});
     }
     return facts;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace egpu::ui {
 namespace {
@@ -27,7 +28,7 @@ Unit histogram_unit(host::SeriesUnit unit, bool simulated) {
         case host::SeriesUnit::cycles:
             return simulated ? Unit::simulated_cycles : Unit::cycles;
         case host::SeriesUnit::nanoseconds:
-            return Unit::nanoseconds;
+            return simulated ? Unit::simulated_nanoseconds : Unit::nanoseconds;
         default:
             return Unit::number;
     }
@@ -48,11 +49,6 @@ std::string counter_title(const std::string& map, const std::string& field) {
 std::string histogram_title(const std::string& map, bool is_time) {
     const char* const kind = is_time ? "latency" : "size";
     return map.find(kind) != std::string::npos ? map : (is_time ? "Latency of " : "Sizes of ") + map;
-}
-
-std::string kernel_name(const host::SessionView& view, std::uint32_t id) {
-    const auto* kernel = view.catalogue.kernel(id);
-    return kernel == nullptr ? fmt::format("kernel {}", id) : kernel->name;
 }
 
 /// Figures that the chart of the bandwidth and the table of kernels are made of: charts of these alone are
@@ -108,7 +104,23 @@ std::uint32_t LineMaker::line(const ChartKind& chart, const std::string& id, con
     definition.wide = look.wide;
     update.lines.push_back(std::move(definition));
     numbers_[{chart.id, id}] = told_;
+    used_.emplace(chart.id, name);
     return told_++;
+}
+
+std::string LineMaker::series_name(const host::Series& series, const host::SeriesTable& table,
+                                   const std::string& chart) const {
+    const std::string label = series.label.empty() ? words(series.field) : series.label;
+    // In the order of their sites' ids, as `egpu map dump` numbers them.
+    std::size_t number = 1;
+    for (const auto& other : table.all())
+        if (other.map == series.map && other.field == series.field && other.label == series.label &&
+            std::tie(other.kernel_id, other.site_id, other.id) < std::tie(series.kernel_id, series.site_id, series.id))
+            ++number;
+    std::string name = number == 1 ? label : fmt::format("{} #{}", label, number);
+    while (used_.contains({chart, name}))  // one that came later than those it stands before
+        name = fmt::format("{} #{}", label, ++number);
+    return name;
 }
 
 void LineMaker::put(std::uint32_t line, std::optional<double> value, Update& update) {
@@ -119,6 +131,7 @@ void LineMaker::put(std::uint32_t line, std::optional<double> value, Update& upd
 void LineMaker::add(const host::Sample& sample, const host::SeriesTable& table, const host::SessionView& view,
                     Time time, Update& update) {
     window_.push(sample, table);
+    names_.update(view.catalogue);
     update.time = time;
     add_bandwidth(table, view, update);
     add_histograms(table, view, update);
@@ -146,7 +159,7 @@ void LineMaker::add_bandwidth(const host::SeriesTable& table, const host::Sessio
     add_two(0, "all kernels, ", "all", {kAll, Stroke::solid, true, true}, {kAllWritten, Stroke::dashed, false, true});
     for (const auto id : kernels_of(table, view, host::SessionField::read_bytes)) {
         const std::string colour = colour_of_kernel(id);
-        add_two(id, kernel_name(view, id) + ", ", colour, {colour, Stroke::solid}, {colour, Stroke::dashed});
+        add_two(id, names_.of(id) + ", ", colour, {colour, Stroke::solid}, {colour, Stroke::dashed});
     }
 }
 
@@ -158,7 +171,7 @@ void LineMaker::add_launches(const host::SeriesTable& table, const host::Session
     put(line(chart, "all", "all kernels", {kAll, Stroke::solid, true, true}, update), window_.rate(*all), update);
     for (const auto id : kernels_of(table, view, host::SessionField::launches)) {
         const std::string colour = colour_of_kernel(id);
-        const auto number = line(chart, colour, kernel_name(view, id), {colour}, update);
+        const auto number = line(chart, colour, names_.of(id), {colour}, update);
         put(number, window_.rate(*table.of_session(host::SessionField::launches, id)), update);
     }
 }
@@ -185,9 +198,8 @@ void LineMaker::add_histograms(const host::SeriesTable& table, const host::Sessi
     for (const auto& [name, kernels] : groups) {
         const auto& first = table[kernels.begin()->second.front()];
         const Unit unit = histogram_unit(first.unit, view.simulated);
-        const bool is_time = unit == Unit::cycles || unit == Unit::simulated_cycles || unit == Unit::nanoseconds;
         const ChartKind chart = {fmt::format("{}/{}", name.first, name.second),
-                                 histogram_title(name.first, is_time),
+                                 histogram_title(name.first, is_duration(unit)),
                                  "percentiles of what came over 1 s, within a factor of two",
                                  unit,
                                  true,
@@ -198,7 +210,7 @@ void LineMaker::add_histograms(const host::SeriesTable& table, const host::Sessi
         add_percentiles(chart, "all kernels", kAll, all, update);
         for (const auto& [kernel, series] : kernels)
             if (kernel != 0 && lines_of_[chart.id] < kMostLines)
-                add_percentiles(chart, kernel_name(view, kernel), colour_of_kernel(kernel), series, update);
+                add_percentiles(chart, names_.of(kernel), colour_of_kernel(kernel), series, update);
     }
 }
 
@@ -222,8 +234,11 @@ void LineMaker::add_counters(const host::SeriesTable& table, Update& update) {
                                  false,
                                  3,
                                  !is_derived_from(series.field)};
-        const auto number = line(chart, fmt::format("series {}", series.id),
-                                 series.label.empty() ? words(series.field) : series.label, look_of(series), update);
+        const std::string id = fmt::format("series {}", series.id);
+        const auto told = numbers_.find({chart.id, id});
+        const auto number = told != numbers_.end()
+                                ? told->second
+                                : line(chart, id, series_name(series, table, chart.id), look_of(series), update);
         if (number != kNoLine)
             put(number, window_.rate(series.id), update);
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "host/series/rates.hpp"
 #include "host/series/series.hpp"
 #include "ui/model/feed.hpp"
+#include "ui/model/kernel_names.hpp"
 
 namespace egpu::ui {
 
@@ -47,6 +49,8 @@ private:
     static Look look_of(const host::Series& series);
     std::uint32_t line(const ChartKind& chart, const std::string& id, const std::string& name, const Look& look,
                        Update& update);
+    /// Of a series that has no line so far: its label, with a number where another one of its chart reads alike.
+    std::string series_name(const host::Series& series, const host::SeriesTable& table, const std::string& chart) const;
     void put(std::uint32_t line, std::optional<double> value, Update& update);
     void add_bandwidth(const host::SeriesTable& table, const host::SessionView& view, Update& update);
     void add_launches(const host::SeriesTable& table, const host::SessionView& view, Update& update);
@@ -56,6 +60,8 @@ private:
                          const std::vector<std::uint32_t>& series, Update& update);
 
     host::RateWindow window_;
+    KernelNames names_;
+    std::set<std::pair<std::string, std::string>> used_;                    ///< names, by chart
     std::map<std::pair<std::string, std::string>, std::uint32_t> numbers_;  ///< by chart and line
     std::map<std::string, std::size_t> lines_of_;                           ///< by chart: told so far
     std::uint32_t told_ = 0;

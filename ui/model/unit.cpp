@@ -24,6 +24,7 @@ const char* symbol(Unit unit) {
         case Unit::per_second:
             return "/s";
         case Unit::nanoseconds:
+        case Unit::simulated_nanoseconds:
             return "ns";
         case Unit::cycles:
         case Unit::simulated_cycles:
@@ -34,6 +35,11 @@ const char* symbol(Unit unit) {
             return "";
     }
     return "";
+}
+
+/// Read as "63.4 us".
+bool is_time(Unit unit) {
+    return unit == Unit::nanoseconds || unit == Unit::simulated_nanoseconds;
 }
 
 /// The power of 1000 that leaves a number of one to three digits before the point.
@@ -80,6 +86,8 @@ const char* unit_name(Unit unit) {
             return "1/s";
         case Unit::nanoseconds:
             return "time";
+        case Unit::simulated_nanoseconds:
+            return "simulated ns";
         case Unit::cycles:
             return "cycles";
         case Unit::simulated_cycles:
@@ -92,10 +100,14 @@ const char* unit_name(Unit unit) {
     return "";
 }
 
+bool is_duration(Unit unit) {
+    return is_time(unit) || unit == Unit::cycles || unit == Unit::simulated_cycles;
+}
+
 std::string human_text(double value, Unit unit) {
     if (std::isnan(value))
         return kUnknown;
-    if (unit == Unit::nanoseconds)
+    if (is_time(unit))
         return value < 0 ? "-" + format_duration_ns(-value) : format_duration_ns(value);
     const int power = thousands(value);
     const double scaled = value / std::pow(1000, power);
@@ -124,7 +136,7 @@ std::string exact_text(double value, Unit unit) {
 }
 
 std::string axis_text(double value, Unit unit, double step) {
-    if (unit == Unit::nanoseconds)
+    if (is_time(unit))
         return time_axis_text(value, step);
     const int power = thousands(value);
     const bool spelled = unit == Unit::cycles || unit == Unit::simulated_cycles;  // the title says so

@@ -11,14 +11,17 @@ enum class Unit {
     bytes_per_second,
     per_second,  ///< of a counter without unit
     nanoseconds,
+    simulated_nanoseconds,  ///< of the simulated GPU's clocks: no time that passed
     cycles,
     simulated_cycles,  ///< of the simulated GPU's %clock, which follows a table: no time
     bytes,
     number,
 };
 
-/// Behind an axis' title: "bytes/s", "cycles", "simulated cycles"; "" for a bare number.
+/// Behind an axis' title: "bytes/s", "simulated ns", "cycles", "simulated cycles"; "" for a bare number.
 const char* unit_name(Unit unit);
+/// How long something took, on whichever clock.
+bool is_duration(Unit unit);
 
 /// "2.12 TB/s", "63.4 us", "1.2 k/s", "n/a" for NaN.
 std::string human_text(double value, Unit unit);

@@ -5,6 +5,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
+#include <QStyle>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -14,8 +15,21 @@
 namespace egpu::ui {
 namespace {
 
-/// In characters of the table's font.
-constexpr int kWidths[KernelTable::kColumns] = {24, 17, 12, 12, 12, 11, 13, 11, 11, 13, 11, 12, 18, 10};
+/// What a column has room for without being drawn wider: figures whole, names as far as most go.
+constexpr const char* kWidest[KernelTable::kColumns] = {"a_kernel_of_usual_name",
+                                                        "● instrumented",
+                                                        "999.9 k/s",
+                                                        "999.9 MB/s",
+                                                        "999.9 MB/s",
+                                                        "999 999 999",
+                                                        "999 999 999",
+                                                        "≥ 999.9 GB",
+                                                        "≥ 999.9 GB",
+                                                        "32.0",
+                                                        "100.0 %",
+                                                        "255 → 255",
+                                                        "libusual_name.so",
+                                                        "refused: why"};
 
 }  // namespace
 
@@ -36,9 +50,12 @@ KernelPane::KernelPane(KernelTable& table, QWidget* parent)
     layout->addWidget(view_, 1);
     view_->setSortingEnabled(true);
     view_->sortByColumn(KernelTable::launches, Qt::DescendingOrder);
+    // As the view's own hint for a cell: its text, and a margin at both sides.
+    const int margin = 2 * (view_->style()->pixelMetric(QStyle::PM_FocusFrameHMargin, nullptr, view_) + 1) + 2;
     for (int column = 0; column < KernelTable::kColumns; ++column)
-        view_->setColumnWidth(column, std::max(kWidths[column] * view_->fontMetrics().averageCharWidth(),
-                                               view_->horizontalHeader()->sectionSizeHint(column)));
+        view_->setColumnWidth(
+            column, std::max(view_->fontMetrics().horizontalAdvance(QString::fromUtf8(kWidest[column])) + margin,
+                             view_->horizontalHeader()->sectionSizeHint(column)));
     connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
         table_.set_filter(text);
         refresh();

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "host/record/consistency.hpp"
 #include "host/record/database.hpp"
 #include "host/record/schema.hpp"
 #include "host/record/state.hpp"
@@ -25,19 +27,8 @@ constexpr const char* kMagic = "SQLite format 3";
 /// Of the file's header: where SQLite keeps the application_id, big endian.
 constexpr std::size_t kIdOffset = 68, kHeaderBytes = 100;
 constexpr std::uint32_t kMostClocks = 4096;
-
-/// What read through a Statement becomes.
-template <typename Value>
-void take(const Statement& row, int column, Value& value) {
-    if constexpr (std::is_same_v<Value, std::string>)
-        value = row.text(column);
-    else if constexpr (std::is_same_v<Value, double>)
-        value = row.real(column);
-    else if constexpr (std::is_same_v<Value, bool>)
-        value = row.integer(column) != 0;
-    else
-        value = static_cast<Value>(row.integer(column));
-}
+/// As far as nanoseconds go in 64 bits.
+constexpr std::int64_t kMostMilliseconds = std::numeric_limits<std::int64_t>::max() / 1'000'000;
 
 SeriesUnit unit_named(const std::string& name) {
     for (const auto unit : {SeriesUnit::count, SeriesUnit::bytes, SeriesUnit::cycles, SeriesUnit::nanoseconds})
@@ -111,11 +102,12 @@ struct Recording::State {
     std::int64_t most_samples = kMostSamples;
     std::string catalogue;           // that the view's was made from
     std::int64_t data_version = -1;  // of the file, when it was read last
+    SampleTimes times;
     SourceState state = SourceState::ended;
     std::string state_text;
 
     Status read_all();
-    void read_meta();
+    Status read_meta();
     void read_messages();
     Status read_view();
     Status read_maps(SessionView& fresh);
@@ -130,7 +122,7 @@ struct Recording::State {
     void judge();
 };
 
-void Recording::State::read_meta() {
+Status Recording::State::read_meta() {
     std::map<std::string, std::int64_t> numbers;
     Statement meta(database, "SELECT key, value FROM meta");
     while (meta.step()) {
@@ -142,6 +134,9 @@ void Recording::State::read_meta() {
         else
             numbers[key] = meta.integer(1);
     }
+    for (const auto& [key, number] : numbers)
+        if (number < 0 || (key == "started_unix_ms" && number > kMostMilliseconds))
+            return damaged(file, fmt::format("its {} is {}", key, number));
     facts.session = static_cast<std::uint32_t>(numbers["session"]);
     facts.started_unix_ns = numbers["started_unix_ms"] * 1'000'000;
     facts.interval_ms = static_cast<std::uint64_t>(numbers["interval_ms"]);
@@ -153,6 +148,8 @@ void Recording::State::read_meta() {
         facts.samples = last.number(0);
         facts.last_unix_ns = last.integer(1);
     }
+    const std::string why = times.contradiction(database);
+    return why.empty() ? ok() : damaged(file, why);
 }
 
 void Recording::State::read_messages() {
@@ -178,15 +175,17 @@ Status Recording::State::read_maps(SessionView& fresh) {
         const std::uint64_t slots = rows.small(1), stride = (std::uint64_t{definition.value_bytes} + 7) / 8 * 8;
         if (values.size() != slots * stride || (!definition.is_array() && keys.size() != slots * definition.key_bytes))
             return damaged(file, fmt::format("map {} has another size than its entries", data.map->name));
+        std::uint64_t copied_ns = 0;
+        if (!take(rows, 2, data.refused_keys) || !take(rows, 3, copied_ns))
+            return damaged(file, fmt::format("map {} has a number below 0", data.map->name));
         data.slots = static_cast<std::uint32_t>(slots);
-        data.refused_keys = rows.small(2);
         data.keys.assign(keys.begin(), keys.end());
         data.values.assign(values.begin(), values.end());
         data.layout = {.value_bytes = definition.value_bytes,
                        .stride = static_cast<std::uint32_t>(stride),
                        .capacity = static_cast<std::uint32_t>(slots),
                        .shards = 1};
-        data.age_ns = fresh.monotonic_ns - std::min(rows.number(3), fresh.monotonic_ns);
+        data.age_ns = fresh.monotonic_ns - std::min(copied_ns, fresh.monotonic_ns);
     }
     return ok();
 }
@@ -204,28 +203,32 @@ Status Recording::State::read_view() {
     fresh.catalogue = std::move(*parsed);
     fresh.counts.resize(fresh.catalogue.kernels.size());
     fresh.copies.resize(fresh.catalogue.copies.size());
-    std::map<std::string, std::uint64_t> times;
+    std::string why = contradiction_in(fresh.catalogue);
+    std::map<std::string, std::uint64_t> moments;
     Statement state(database, "SELECT key, value FROM state");
     while (state.step()) {
         const std::string key = state.text(0);
-        times[key] = state.number(1);
-        visit_state(fresh, [&](const char* name, auto& member) {
-            if (key == name)
-                take(state, 1, member);
-        });
+        bool fits = take(state, 1, moments[key]) || !key.ends_with("_ns");
+        visit_state(fresh,
+                    [&](const char* name, auto& member) { fits = (key != name || take(state, 1, member)) && fits; });
+        why = fits || !why.empty() ? why : fmt::format("its {} is {}", key, state.text(1));
     }
-    fresh.monotonic_ns = times["monotonic_ns"];
-    fresh.unix_ns = static_cast<std::int64_t>(times["unix_ns"]);
-    if (times["last_drain_ns"] != 0)
-        fresh.last_drain_age_ns = fresh.monotonic_ns - std::min(times["last_drain_ns"], fresh.monotonic_ns);
+    fresh.monotonic_ns = moments["monotonic_ns"];
+    fresh.unix_ns = static_cast<std::int64_t>(moments["unix_ns"]);
+    if (moments["last_drain_ns"] != 0)
+        fresh.last_drain_age_ns = fresh.monotonic_ns - std::min(moments["last_drain_ns"], fresh.monotonic_ns);
     const auto read_rows_of = [&](const char* table, const auto& visit, auto row, const auto& put) {
         std::string columns;
         visit(row, [&](const char* name, auto&) { columns += fmt::format(", {}", name); });
         Statement rows(database, fmt::format("SELECT rowid{} FROM {}", columns, table));
         while (rows.step()) {
             int column = 0;
-            visit(row, [&](const char*, auto& member) { take(rows, ++column, member); });
-            put(rows.number(0) - 1, row);
+            visit(row, [&](const char* name, auto& member) {
+                if (!take(rows, ++column, member) && why.empty())
+                    why = fmt::format("{} of {} {} is {}", name, table, rows.integer(0), rows.text(column));
+            });
+            if (!put(rows.number(0) - 1, row) && why.empty())
+                why = fmt::format("{} {} is of none that its catalogue has", table, rows.integer(0));
         }
     };
     read_rows_of(
@@ -233,6 +236,7 @@ Status Recording::State::read_view() {
         [&](std::uint64_t index, const KernelCounts& counts) {
             if (index < fresh.counts.size())
                 fresh.counts[index] = counts;
+            return index < fresh.counts.size();
         });
     read_rows_of(
         "copy_counts", [](auto& row, auto&& each) { visit_copy(row, each); }, CopyState{},
@@ -243,7 +247,12 @@ Status Recording::State::read_view() {
                 fresh.copy_times.resize(fresh.copies.size());
                 fresh.copy_times[index] = copy.times;
             }
+            return index < fresh.copies.size();
         });
+    why = !why.empty() ? why : contradiction_in(fresh, facts.finished);
+    why = !why.empty() ? why : contradiction_in_series(database, fresh.catalogue);
+    if (!why.empty() && !database.failed())
+        return damaged(file, why);
     if (Status maps = read_maps(fresh); !maps)
         return maps;
     catalogue = std::move(json);
@@ -381,9 +390,10 @@ void Recording::State::judge() {
 
 Status Recording::State::read_all() {
     database.run("BEGIN");
-    read_meta();
+    Status status = read_meta();
     read_messages();
-    Status status = read_view();
+    if (status)
+        status = read_view();
     database.run("COMMIT");
     if (!status || database.failed()) {
         database.roll_back();
