@@ -5,7 +5,7 @@
 
 struct launch_times {
 	egpu_count_t launches;		// that were followed to their last thread
-	egpu_ns_t total_time;		// of all of them together
+	egpu_ns_t kernel_time;		// of all of them together
 };
 
 struct {
@@ -20,7 +20,7 @@ struct {
 	__uint(max_entries, 1024);
 	__type(key, egpu_kernel_id_t);
 	__type(value, struct egpu_log2_ns);
-} kernel_time SEC(".maps");
+} kernel_time_log2 SEC(".maps");
 
 // Runs once a launch, in the last thread that leaves.
 SEC("gpu.grid/kernel_exit")
@@ -29,11 +29,11 @@ int on_kernel_exit(struct egpu_kernel_ctx *ctx)
 	egpu_kernel_id_t kernel = ctx->kernel;
 	egpu_ns_t ns = ctx->elapsed;
 	struct launch_times *times = egpu_map_lookup_or_init(&kernel_times, &kernel);
-	struct egpu_log2_ns *h = egpu_map_lookup_or_init(&kernel_time, &kernel);
+	struct egpu_log2_ns *h = egpu_map_lookup_or_init(&kernel_time_log2, &kernel);
 
 	if (times) {
 		__sync_fetch_and_add(&times->launches, 1);
-		__sync_fetch_and_add(&times->total_time, ns);
+		__sync_fetch_and_add(&times->kernel_time, ns);
 	}
 	if (h)
 		egpu_log2_add(h->slot, ns);
