@@ -124,5 +124,41 @@ TEST(SeriesBuffer, ColumnsTakeEachPointOnce) {
     EXPECT_EQ(before, 8999);
 }
 
+TEST(SeriesBuffer, ColumnsOfManyPointsAreWholeBuckets) {
+    for (const int many : {100, 700, 20'000}) {  // points a column
+        constexpr int kColumns = 50;
+        const int first = 333, last = first + many * kColumns;
+        SeriesBuffer buffer(static_cast<std::size_t>(last) + 1000);
+        for (int i = 0; i < last + 1000; ++i)
+            buffer.append(i, i);
+        std::vector<Bucket> columns(kColumns);
+        buffer.columns(first, last, columns);
+        double next = first;
+        for (int i = 0; i < kColumns; ++i) {
+            const Bucket& column = columns[static_cast<std::size_t>(i)];
+            ASSERT_EQ(column.min, next) << many << " points, column " << i;
+            next = column.max + 1;
+            EXPECT_LE(std::abs(next - (first + (i + 1.0) * many)), many / 4.0) << many << " points, column " << i;
+        }
+        EXPECT_EQ(next, last);
+    }
+}
+
+TEST(SeriesBuffer, APauseWithinABucketStaysInItsColumns) {
+    SeriesBuffer buffer(100'000);
+    for (int i = 0; i < 50'005; ++i)
+        buffer.append(i, 1);
+    for (int i = 0; i < 50'000; ++i)
+        buffer.append(500'000 + i, 2);
+    std::vector<Bucket> columns(110);  // 5000 points each
+    buffer.columns(0, 550'000, columns);
+    EXPECT_EQ(columns[9].max, 1);
+    EXPECT_EQ(columns[10].points, 5u);
+    for (std::size_t i = 11; i < 100; ++i)
+        EXPECT_EQ(columns[i].points, 0u) << i;
+    EXPECT_EQ(columns[100].min, 2);
+    EXPECT_EQ(columns[109].min, 2);
+}
+
 }  // namespace
 }  // namespace egpu::ui

@@ -11,6 +11,9 @@
 
 namespace egpu::ui {
 
+/// Nanoseconds since the session began, or since any other moment that all lines of a window share.
+using Time = std::int64_t;
+
 /// Points in a row as one. A point that is not a number (a gap) counts in `points` only.
 struct Bucket {
     double min = std::numeric_limits<double>::infinity();
@@ -33,21 +36,31 @@ public:
     explicit MinMaxPyramid(std::size_t capacity);
 
     /// The point after the last.
-    void append(double value);
+    void append(Time time, double value);
 
     /// Points [begin, end), all of them still in the ring. `value_at(number)` reads the ring.
     template <typename ValueAt>
     Bucket aggregate(std::uint64_t begin, std::uint64_t end, const ValueAt& value_at) const;
 
+    /// Points that a bucket of a level has; a bucket of level 0 is a point.
+    static std::uint64_t width(unsigned level) { return std::uint64_t{1} << (kShift * level); }
+    /// The highest level with a bucket that begins with this point and ends before or at `end`.
+    unsigned level_at(std::uint64_t point, std::uint64_t end) const;
+    /// The bucket that holds this point, level 1 or higher, and when its first point is.
+    const Bucket& bucket(unsigned level, std::uint64_t point) const {
+        const auto& ring = levels_[level - 1].ring;
+        return ring[(point >> (kShift * level)) & (ring.size() - 1)];
+    }
+    Time first_time(unsigned level, std::uint64_t point) const {
+        const auto& ring = levels_[level - 1].times;
+        return ring[(point >> (kShift * level)) & (ring.size() - 1)];
+    }
+
 private:
     struct Level {
-        std::vector<Bucket> ring;  ///< bucket b at b % size
+        std::vector<Bucket> ring;  ///< bucket b at b % size, which is a power of two
+        std::vector<Time> times;   ///< of each bucket's first point
     };
-    static std::uint64_t width(std::size_t level) { return std::uint64_t{1} << (kShift * level); }
-    const Bucket& bucket(std::size_t level, std::uint64_t number) const {
-        const auto& ring = levels_[level - 1].ring;
-        return ring[number % ring.size()];
-    }
 
     std::vector<Level> levels_;  ///< levels_[0] is level 1
     std::uint64_t appended_ = 0;
@@ -73,18 +86,22 @@ inline void Bucket::add(const Bucket& later) {
     last = later.last;
 }
 
+inline unsigned MinMaxPyramid::level_at(std::uint64_t point, std::uint64_t end) const {
+    unsigned level = 0;
+    while (level < levels_.size() && (point & (width(level + 1) - 1)) == 0 && point + width(level + 1) <= end)
+        ++level;
+    return level;
+}
+
 template <typename ValueAt>
 Bucket MinMaxPyramid::aggregate(std::uint64_t begin, std::uint64_t end, const ValueAt& value_at) const {
     Bucket result;
     while (begin < end) {
-        // The highest level whose bucket starts here and ends within the range.
-        std::size_t level = 0;
-        while (level < levels_.size() && (begin & (width(level + 1) - 1)) == 0 && begin + width(level + 1) <= end)
-            ++level;
+        const unsigned level = level_at(begin, end);
         if (level == 0)
             result.add(value_at(begin));
         else
-            result.add(bucket(level, begin >> (kShift * level)));
+            result.add(bucket(level, begin));
         begin += width(level);
     }
     return result;

@@ -2,20 +2,22 @@
 #include "ui/model/series_buffer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace egpu::ui {
 
-SeriesBuffer::SeriesBuffer(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 1)), pyramid_(capacity_) {}
+SeriesBuffer::SeriesBuffer(std::size_t capacity)
+    : capacity_(std::max<std::size_t>(capacity, 1)), mask_(std::bit_ceil(capacity_) - 1), pyramid_(capacity_) {}
 
 void SeriesBuffer::append(Time time, double value) {
     if (end_ != 0)
         time = std::max(time, at(end_ - 1).time);
-    if (ring_.size() < capacity_)
+    if (ring_.size() <= mask_)
         ring_.push_back({time, value});
     else
-        ring_[end_ % capacity_] = {time, value};
-    pyramid_.append(value);
+        ring_[end_ & mask_] = {time, value};
+    pyramid_.append(time, value);
     ++end_;
 }
 
@@ -76,13 +78,36 @@ Bucket SeriesBuffer::aggregate(std::uint64_t begin, std::uint64_t end) const {
 }
 
 void SeriesBuffer::columns(Time begin, Time end, std::span<Bucket> columns) const {
-    const double span = static_cast<double>(end - begin);
-    std::uint64_t from = lower_bound(begin);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        const double share = static_cast<double>(i + 1) / static_cast<double>(columns.size());
-        const std::uint64_t to = lower_bound(begin + static_cast<Time>(std::llround(span * share)), from);
-        columns[i] = aggregate(from, to);
-        from = to;
+    std::fill(columns.begin(), columns.end(), Bucket());
+    if (columns.empty() || end <= begin)
+        return;
+    const double width = static_cast<double>(end - begin) / static_cast<double>(columns.size());
+    const double columns_per_ns = 1 / width;
+    const auto column_of = [&](Time time) -> Bucket& {
+        const auto column =
+            static_cast<std::size_t>(static_cast<double>(std::max(time, begin) - begin) * columns_per_ns);
+        return columns[std::min(column, columns.size() - 1)];
+    };
+    const std::uint64_t stop = lower_bound(end);
+    std::uint64_t number = lower_bound(begin);
+    while (number < stop) {
+        unsigned level = pyramid_.level_at(number, stop);
+        Time first = 0, next = 0;
+        for (; level > 0; --level) {
+            // Whole where it belongs to one column, or is so short that no eye sees to which of two.
+            const std::uint64_t after = number + MinMaxPyramid::width(level);
+            first = pyramid_.first_time(level, number);
+            next = after < end_ ? pyramid_.first_time(level, after) : at(end_ - 1).time;
+            if (&column_of(first) == &column_of(next) || static_cast<double>(next - first) <= width / 2)
+                break;
+        }
+        if (level == 0) {
+            const Point point = at(number);
+            column_of(point.time).add(point.value);
+        } else {
+            column_of(first + (next - first) / 2).add(pyramid_.bucket(level, number));
+        }
+        number += MinMaxPyramid::width(level);
     }
 }
 

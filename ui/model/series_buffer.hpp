@@ -12,9 +12,6 @@
 
 namespace egpu::ui {
 
-/// Nanoseconds since the session began, or since any other moment that all lines of a window share.
-using Time = std::int64_t;
-
 struct Point {
     Time time = 0;
     double value = 0;  ///< NaN: a gap; unknown is never 0
@@ -37,7 +34,7 @@ public:
     bool empty() const { return end_ == 0; }
     /// Any point that is no gap.
     bool has_value() const { return !empty() && !aggregate(begin(), end()).empty(); }
-    Point at(std::uint64_t number) const { return ring_[number % capacity_]; }
+    Point at(std::uint64_t number) const { return ring_[number & mask_]; }
     std::optional<Point> last() const;
 
     /// The first point at or after a time; `hint`: where to look first.
@@ -48,12 +45,16 @@ public:
 
     /// The points of [begin, end) as one.
     Bucket aggregate(std::uint64_t begin, std::uint64_t end) const;
-    /// One bucket for each column of a picture: columns[i] takes the times from begin + i x span / columns on.
+    /// One bucket for each column of a picture: columns[i] takes the times from begin + i x span / columns on. Each
+    /// point is in one column; where a column has many, buckets are taken whole, and some points of them may be in the
+    /// column beside theirs: by a quarter of its width. (Single points lie all over the memory of a line, and waiting
+    /// for it was half of a frame.)
     void columns(Time begin, Time end, std::span<Bucket> columns) const;
 
 private:
     std::size_t capacity_;
-    std::vector<Point> ring_;
+    std::uint64_t mask_;       ///< the ring is a power of two, so that no look into it divides
+    std::vector<Point> ring_;  ///< grows as points come
     MinMaxPyramid pyramid_;
     std::uint64_t end_ = 0;
 };
