@@ -146,6 +146,82 @@ TEST(Chart, APeakOfOnePointIsInTheRangeOfMany) {
     EXPECT_GE(test.chart().value_range().high, 9e12);
 }
 
+/// Lines of every look, one of them with gaps, `per_second` points of each.
+std::vector<Update> many_looks(double from, double to, double per_second) {
+    std::vector<Update> updates = points(from, to, per_second);
+    for (auto& update : updates) {
+        const double seconds = static_cast<double>(update.time) / 1e9;
+        update.values = {{0, 2e12 + 1e11 * std::sin(seconds * 3)},
+                         {1, 1.5e12 + 3e11 * std::sin(seconds * 40)},
+                         {2, 1e12},
+                         {3, std::fmod(seconds, 7) < 2 ? std::nan("") : 5e11 + 2e11 * std::cos(seconds * 9)},
+                         {4, 2e12 + 1e11 * std::sin(seconds * 3)}};
+    }
+    return updates;
+}
+
+Update many_lines() {
+    Update update;
+    for (int i = 0; i < 5; ++i) {
+        LineDefinition line;
+        line.chart = "bandwidth";
+        line.chart_title = "Requested bandwidth";
+        line.unit = Unit::bytes_per_second;
+        line.id = line.name = line.colour_of = std::to_string(i);
+        line.stroke = i == 1 || i == 2 ? Stroke::dashed : i == 4 ? Stroke::dotted : Stroke::solid;
+        line.filled = line.wide = i == 0;
+        line.wide = line.wide || i == 2;
+        update.lines.push_back(line);
+    }
+    return update;
+}
+
+TEST(Chart, APictureThatMovedOnIsTheOneThatIsDrawnAnew) {
+    for (const double per_second : {20.0, 200.0}) {  // each point, and columns of many
+        MainWindow window(ThemeName::dark);
+        window.resize(1000, 700);
+        auto script = std::make_shared<Script>();
+        window.open_feed(std::make_unique<ScriptedFeed>(script));
+        window.show();
+        SessionModel& model = window.model();
+        window.clock().set_running(false);
+        const auto show = [&](std::vector<Update> updates) {
+            model.apply(std::move(updates));
+            const auto extent = model.charts().extent();
+            if (extent)
+                window.link().viewport().set_data(extent->begin, extent->end);
+            window.link().view_moved();
+            window.stack().data_changed();
+            QTest::qWait(1);
+        };
+        show({many_lines()});
+        show(many_looks(0, 40, per_second));
+        ChartWidget& chart = *window.stack().charts().front();
+        chart.grab();
+        const auto whole = chart.whole_pictures();
+        for (int i = 0; i < 60; ++i) {
+            show(many_looks(40 + i * 0.1, 40.1 + i * 0.1, per_second));
+            chart.grab();
+        }
+        EXPECT_LE(chart.whole_pictures(), whole + 2) << "it was drawn anew, not moved";
+        const QImage moved = chart.grab().toImage();
+        chart.set_theme(theme(ThemeName::dark));
+        const QImage anew = chart.grab().toImage();
+        EXPECT_GT(chart.whole_pictures(), whole);
+        int other = 0;
+        for (int y = 0; y < moved.height(); ++y)
+            for (int x = 0; x < moved.width(); ++x) {
+                const QColor a = moved.pixelColor(x, y), b = anew.pixelColor(x, y);
+                other +=
+                    std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) + std::abs(a.blue() - b.blue()) > 24
+                        ? 1
+                        : 0;
+            }
+        EXPECT_LE(other, per_second < 100 ? 20 : 200) << per_second << " points a second";
+        window.show_start_page();
+    }
+}
+
 TEST(Chart, ChartsAreLinked) {
     TestWindow test;
     Update more;

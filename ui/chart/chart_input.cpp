@@ -33,6 +33,8 @@ void ChartWidget::changeEvent(QEvent* event) {
 void ChartWidget::wheelEvent(QWheelEvent* event) {
     const QPoint turned = event->angleDelta();
     auto& viewport = link_.viewport();
+    if (viewport.following())
+        viewport.show(time_scale().range);  // what is seen: a view that follows is drawn at whole pixels
     if (event->modifiers().testFlag(Qt::ShiftModifier) || std::abs(turned.x()) > std::abs(turned.y())) {
         const double notches = (turned.x() != 0 ? turned.x() : turned.y()) / kWheelStep;
         viewport.pan(-static_cast<Time>(notches * kPanShare * static_cast<double>(viewport.range().span())));
@@ -48,7 +50,7 @@ void ChartWidget::mousePressEvent(QMouseEvent* event) {
         return;
     drag_ = event->modifiers().testFlag(Qt::ShiftModifier) ? Drag::select : Drag::pan;
     drag_from_ = drag_to_ = event->position();
-    drag_range_ = link_.viewport().range();
+    drag_range_ = time_scale().range;
 }
 
 void ChartWidget::mouseMoveEvent(QMouseEvent* event) {

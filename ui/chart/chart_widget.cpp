@@ -4,7 +4,9 @@
 #include <QContextMenuEvent>
 #include <QMenu>
 #include <QPainter>
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ui/chart/line_painter.hpp"
 
@@ -14,14 +16,15 @@ namespace {
 constexpr int kTitleHeight = 26, kUnderTitle = 6, kTimeHeight = 22, kBottom = 8, kRight = 10;
 constexpr int kPixelsPerTimeLabel = 110, kPixelsPerValueLabel = 34;
 
-/// A pixmap as large as the widget. One that is so already is kept: memory that is new each frame costs more than what
+/// An image as large as the widget. One that is so already is kept: memory that is new each frame costs more than what
 /// is drawn into it.
-void fit_to(const QWidget& widget, QPixmap& pixmap) {
+void fit_to(const QWidget& widget, QImage& image) {
     const double ratio = widget.devicePixelRatioF();
-    if (pixmap.size() == widget.size() * ratio && pixmap.devicePixelRatio() == ratio)
+    const QSize size = (QSizeF(widget.size()) * ratio).toSize();
+    if (image.size() == size && image.devicePixelRatio() == ratio)
         return;
-    pixmap = QPixmap(widget.size() * ratio);
-    pixmap.setDevicePixelRatio(ratio);
+    image = QImage(size, QImage::Format_RGB32);
+    image.setDevicePixelRatio(ratio);
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ void ChartWidget::data_changed() {
 }
 
 void ChartWidget::view_moved() {
-    ground_stale_ = lines_stale_ = true;
+    lines_stale_ = true;
     update_value_range();
     update();
 }
@@ -76,6 +79,7 @@ void ChartWidget::update_value_range() {
 void ChartWidget::set_logarithmic(bool logarithmic) {
     chart_.logarithmic = logarithmic;
     range_ = round_range(1, 0, logarithmic);
+    ground_stale_ = true;
     view_moved();
 }
 
@@ -87,7 +91,14 @@ QRect ChartWidget::plot_area() const {
 
 TimeScale ChartWidget::time_scale() const {
     const QRect area = plot_area();
-    return {link_.viewport().range(), static_cast<double>(area.left()), static_cast<double>(area.width())};
+    TimeRange range = link_.viewport().range();
+    if (link_.viewport().following()) {
+        // By whole pixels: the picture can then be moved (chart_scroll.cpp).
+        const Time pixel = std::max<Time>(range.span() / area.width(), 1);
+        const Time past = range.begin % pixel, by = past > 0 ? pixel - past : -past;
+        range = {range.begin + by, range.end + by};
+    }
+    return {range, static_cast<double>(area.left()), static_cast<double>(area.width())};
 }
 
 ValueScale ChartWidget::value_scale() const {
@@ -104,11 +115,11 @@ void ChartWidget::paintEvent(QPaintEvent*) {
     timer.start();
     if (ground_stale_)
         paint_ground();
-    if (ground_stale_ || lines_stale_)
+    if (ground_stale_ || (lines_stale_ && !paint_what_is_new()))
         paint_lines();
     ground_stale_ = lines_stale_ = false;
     QPainter painter(this);
-    painter.drawPixmap(0, 0, picture_);
+    painter.drawImage(0, 0, picture_);
     paint_selection(painter);
     paint_cursor(painter);
     if (hasFocus()) {
@@ -124,15 +135,13 @@ void ChartWidget::paint_ground() {
     ground_.fill(theme_->surface);
     QPainter painter(&ground_);
     painter.setFont(font());
-    paint_axes(painter);
+    paint_value_axis(painter);
     paint_titles(painter);
-    paint_reference(painter);
 }
 
-void ChartWidget::paint_axes(QPainter& painter) {
+void ChartWidget::paint_value_axis(QPainter& painter) {
     const QRect area = plot_area();
     const auto value = value_scale();
-    const auto time = time_scale();
     const QPen grid(theme_->grid, 1), text(theme_->quiet_text, 1);
     for (const auto& tick :
          value_ticks(range_, chart_.logarithmic, chart_.unit, area.height() / kPixelsPerValueLabel)) {
@@ -143,25 +152,32 @@ void ChartWidget::paint_axes(QPainter& painter) {
         if (!tick.label.empty() || !chart_.logarithmic)
             painter.drawLine(area.left(), y, area.right(), y);
         else
-            painter.drawLine(area.left(), y, area.left() + 4, y);
+            painter.drawLine(area.left() - 4, y, area.left(), y);
         painter.setPen(text);
         painter.drawText(QRect(4, y - 10, kAxisWidth - 12, 20), Qt::AlignRight | Qt::AlignVCenter,
                          QString::fromStdString(tick.label));
     }
+    painter.setPen(QPen(theme_->axis, 1));
+    painter.drawLine(area.left(), area.top(), area.left(), area.bottom());
+    painter.drawLine(area.left(), area.bottom(), area.right(), area.bottom());
+}
+
+void ChartWidget::paint_time_axis(QPainter& painter) {
+    const QRect area = plot_area();
+    const auto time = time_scale();
+    const QPen grid(theme_->grid, 1), text(theme_->quiet_text, 1);
     for (const auto& tick :
          time_ticks(time.range.begin, time.range.end, std::max(1, area.width() / kPixelsPerTimeLabel))) {
         const int x = static_cast<int>(std::lround(time.to_pixel(static_cast<Time>(tick.position))));
         painter.setPen(grid);
-        painter.drawLine(x, area.top(), x, area.bottom());
+        if (x > area.left() && x <= area.right())
+            painter.drawLine(x, area.top(), x, area.bottom() - 1);
         if (!shows_time_ || tick.position < 0 || x < area.left() + 8 || x > area.right() - 8)
             continue;  // before 0 there was no session
         painter.setPen(text);
         painter.drawText(QRect(x - 60, area.bottom() + 3, 120, kTimeHeight - 4), Qt::AlignHCenter | Qt::AlignTop,
                          QString::fromStdString(tick.label));
     }
-    painter.setPen(QPen(theme_->axis, 1));
-    painter.drawLine(area.left(), area.top(), area.left(), area.bottom());
-    painter.drawLine(area.left(), area.bottom(), area.right(), area.bottom());
 }
 
 void ChartWidget::paint_titles(QPainter& painter) {
@@ -198,28 +214,40 @@ void ChartWidget::paint_reference(QPainter& painter) {
 }
 
 void ChartWidget::paint_lines() {
+    ++whole_pictures_;
     fit_to(*this, picture_);
-    QPainter painter(&picture_);
-    painter.setCompositionMode(QPainter::CompositionMode_Source);
-    painter.drawPixmap(0, 0, ground_);
-    painter.setCompositionMode(QPainter::CompositionMode_SourceOver);
-    painter.setFont(font());
+    std::memcpy(picture_.bits(), ground_.constBits(), static_cast<std::size_t>(picture_.sizeInBytes()));
+    QPainter axis(&picture_);
+    axis.setFont(font());
+    paint_time_axis(axis);
+    paint_reference(axis);
+    axis.end();
     const QRect area = plot_area();
-    painter.setClipRect(area.adjusted(1, -1, 1, 1));
-    LinePainter lines(painter, *theme_, time_scale(), value_scale());
-    bool aggregated = false;
+    draw_lines(area.adjusted(1, -1, 1, 1), time_scale().range.begin);
+    painted_ = state_now();
+    const bool aggregated = std::any_of(painted_.lines.begin(), painted_.lines.end(),
+                                        [](const auto& line) { return line.visible && line.aggregated; });
+    const double per_pixel = static_cast<double>(link_.viewport().range().span()) / area.width();
+    aggregation_ =
+        aggregated ? tr("1 px = %1, min and max").arg(QString::fromStdString(span_text(per_pixel))) : QString();
+    QPainter words(&picture_);
+    words.setFont(font());
+    paint_remarks(words);
+}
+
+void ChartWidget::draw_lines(const QRect& clip, Time since) {
+    LinePainter lines(picture_, clip, *theme_, time_scale(), value_scale());
     // Totals are wide and lie under the others.
     for (const bool wide : {true, false})
         for (const auto& trace : chart_.traces)
             if (trace->visible && trace->wide == wide)
-                aggregated = lines.draw(*trace) || aggregated;
-    painter.setClipping(false);
+                lines.draw(*trace, since);
+}
+
+void ChartWidget::paint_remarks(QPainter& painter) {
     painter.setPen(theme_->quiet_text);
     if (const std::string empty = chart_.empty_text(); !empty.empty())
-        painter.drawText(area, Qt::AlignCenter, QString::fromStdString(empty));
-    const double per_pixel = static_cast<double>(link_.viewport().range().span()) / area.width();
-    aggregation_ =
-        aggregated ? tr("1 px = %1, min and max").arg(QString::fromStdString(span_text(per_pixel))) : QString();
+        painter.drawText(plot_area(), Qt::AlignCenter, QString::fromStdString(empty));
     QString remark = aggregation_;
     if (const auto hidden = chart_.hidden(); hidden != 0)
         remark = tr("%1 of %2 lines hidden").arg(hidden).arg(chart_.traces.size()) +

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChartWidget: one chart. Three layers: ground with axes (kept until a range or the size changes), lines (kept until
-// data or a range changes), and what follows the mouse, which alone is painted when the mouse moves.
+// ChartWidget: one chart. Three layers: ground with titles and the axis of values (kept until that axis or the size
+// changes), lines with the axis of time (kept until data or a range changes), and what follows the mouse, which alone
+// is painted when the mouse moves.
 #pragma once
 
 #include <QElapsedTimer>
-#include <QPixmap>
+#include <QImage>
 #include <QWidget>
+#include <optional>
+#include <vector>
 
 #include "ui/chart/chart_link.hpp"
 #include "ui/chart/theme.hpp"
@@ -44,6 +47,8 @@ public:
     QStringList cursor_texts() const;
     /// "1 px = 12 ms, min and max", or "" where every point is drawn.
     QString aggregation_text() const { return aggregation_; }
+    /// How often lines were drawn as a whole, not moved on.
+    std::uint64_t whole_pictures() const { return whole_pictures_; }
 
 Q_SIGNALS:
     /// A key or a menu asked for it.
@@ -68,10 +73,17 @@ private:
     void view_moved();
     void update_value_range();
     void paint_ground();
-    void paint_axes(QPainter& painter);
+    void paint_value_axis(QPainter& painter);
+    void paint_time_axis(QPainter& painter);
     void paint_titles(QPainter& painter);
     void paint_reference(QPainter& painter);
     void paint_lines();
+    /// The same where the view has only moved on by whole pixels, as it does 20 times a second while it follows a
+    /// session: the picture moves, and what came since is drawn beside it. False: that does not do.
+    bool paint_what_is_new();
+    void draw_lines(const QRect& clip, Time since);
+    /// What the picture says in words: why it is empty, what is hidden, what a pixel stands for.
+    void paint_remarks(QPainter& painter);
     void paint_cursor(QPainter& painter);
     void paint_cursor_values(QPainter& painter, int x);
     void paint_selection(QPainter& painter);
@@ -84,7 +96,24 @@ private:
     bool shows_time_ = true;
     ValueRange range_;
     bool ground_stale_ = true, lines_stale_ = true;
-    QPixmap ground_, picture_;
+    QImage ground_, picture_;
+    /// Of what the picture was made; where no more than the newest points and the time differ, it can be moved.
+    struct Painted {
+        struct Line {
+            bool visible = false, aggregated = false;
+            std::uint64_t end = 0;  ///< number after its last point
+        };
+        TimeRange time;
+        QRect area;
+        ValueRange range;
+        bool logarithmic = false, is_plain = false;  ///< plain: nothing in the plot but lines
+        std::vector<Line> lines;
+    };
+    Painted state_now() const;
+    /// The leftmost pixel at which lines are not as they were; nullopt: all over.
+    std::optional<double> changed_from(const Painted& now) const;
+    Painted painted_;
+    std::uint64_t whole_pictures_ = 0;
     QString aggregation_;
     double paint_ms_ = 0;
     // What the mouse does: pans, or (with Shift) marks a stretch of time to zoom to.

@@ -37,6 +37,18 @@ QString Legend::value_text(const Trace& trace) const {
     return QString::fromStdString(human_text(value_of(trace), chart_.unit));
 }
 
+QStringList Legend::value_texts() const {
+    QStringList texts;
+    for (const auto& trace : chart_.traces)
+        texts << value_text(*trace);
+    return texts;
+}
+
+void Legend::data_changed() {
+    if (value_texts() != painted_)
+        update();
+}
+
 QRect Legend::row_rectangle(int row) const {
     return QRect(0, kTop + (row - first_) * kRow, width(), kRow);
 }
@@ -51,6 +63,7 @@ int Legend::row_at(const QPoint& at) const {
 }
 
 void Legend::paintEvent(QPaintEvent*) {
+    painted_ = value_texts();
     QPainter painter(this);
     painter.fillRect(rect(), theme_->surface);
     painter.setPen(theme_->quiet_text);

@@ -2,6 +2,7 @@
 // Legend: the lines of one chart with their values, at the cursor or the newest; a tick hides and shows each.
 #pragma once
 
+#include <QStringList>
 #include <QWidget>
 
 #include "ui/chart/chart_link.hpp"
@@ -16,7 +17,8 @@ public:
     Legend(Chart& chart, ChartLink& link, QWidget* parent = nullptr);
 
     void set_theme(const Theme& theme);
-    void data_changed() { update(); }
+    /// Painted again where a value reads otherwise, or there are more lines.
+    void data_changed();
     /// "n/a" where the line has a gap or nothing there.
     QString value_text(const Trace& trace) const;
     QRect row_rectangle(int row) const;
@@ -34,6 +36,7 @@ protected:
 
 private:
     double value_of(const Trace& trace) const;
+    QStringList value_texts() const;
     int rows() const { return static_cast<int>(chart_.traces.size()); }
     int rows_that_fit() const;
     int row_at(const QPoint& at) const;
@@ -45,8 +48,9 @@ private:
     Chart& chart_;
     ChartLink& link_;
     const Theme* theme_ = &theme(ThemeName::dark);
-    int first_ = 0;    ///< row at the top
-    int current_ = 0;  ///< that keys act on
+    QStringList painted_;  ///< values that were painted last
+    int first_ = 0;        ///< row at the top
+    int current_ = 0;      ///< that keys act on
 };
 
 }  // namespace egpu::ui

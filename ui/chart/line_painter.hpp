@@ -3,11 +3,10 @@
 // that the work follows the width of the picture and no peak is lost.
 #pragma once
 
-#include <QLineF>
-#include <QPainter>
 #include <QPolygonF>
 #include <vector>
 
+#include "ui/chart/stroke_raster.hpp"
 #include "ui/chart/theme.hpp"
 #include "ui/model/charts.hpp"
 #include "ui/model/value_scale.hpp"
@@ -19,24 +18,28 @@ bool is_aggregated(const SeriesBuffer& points, const TimeRange& range, int colum
 
 class LinePainter {
 public:
-    LinePainter(QPainter& painter, const Theme& theme, const TimeScale& time, const ValueScale& value)
-        : painter_(painter), theme_(theme), time_(time), value_(value) {}
+    /// `time` and `value` are in the units of a widget; `picture` has `picture.devicePixelRatio()` pixels to each.
+    /// Lines are drawn in `clip` (units of the widget) only. The picture outlives the painter.
+    LinePainter(QImage& picture, const QRect& clip, const Theme& theme, const TimeScale& time, const ValueScale& value);
 
-    /// True where it drew aggregated columns.
-    bool draw(const Trace& trace);
+    /// True where it drew aggregated columns. What is older than `since` may be left out.
+    bool draw(const Trace& trace, Time since);
 
 private:
     void draw_points(const Trace& trace, std::uint64_t begin, std::uint64_t end);
-    void draw_columns(const Trace& trace);
-    void draw_run(const Trace& trace, const QPolygonF& run);
-    void fill_under(const Trace& trace, const QPolygonF& run);
+    void draw_columns(const Trace& trace, Time since);
+    void draw_run(const Trace& trace, const QPolygonF& run, double phase);
+    QPointF pixel_of(const Point& point) const;
+    /// Pixels from the session's start: what dashes are measured from, so that they move with the data.
+    double way_to(Time time) const;
 
-    QPainter& painter_;
+    double scale_;
+    StrokeRaster raster_;
     const Theme& theme_;
-    TimeScale time_;
+    TimeScale time_;  ///< in pixels, as all below
     ValueScale value_;
     std::vector<Bucket> columns_;
-    std::vector<QLineF> lines_;
+    std::vector<double> tops_;
 };
 
 /// The lowest and highest value of the visible lines in a stretch of time; low > high where there is none.

@@ -136,7 +136,9 @@ QString SessionBar::session_text() const {
 
 void SessionBar::refresh() {
     state_->setText(state_text());
-    state_->setStyleSheet(QStringLiteral("font-weight: bold; color: %1").arg(state_colour().name()));
+    const QString style = QStringLiteral("font-weight: bold; color: %1").arg(state_colour().name());
+    if (state_->styleSheet() != style)  // a style is laid out anew even where it is the same
+        state_->setStyleSheet(style);
     session_->setText(session_text());
     const auto& facts = model_.facts();
     QStringList device;
