@@ -204,6 +204,31 @@ TEST(FrameClock, LongFramesComeLessOften) {
     EXPECT_EQ(clock.interval_ms(), 16);
 }
 
+TEST(Window, LinesThatGoOnLevelMoveTheViewLessOften) {
+    TestWindow test(1);
+    const auto moves_of = [&](double rise) {
+        int moves = 0;
+        const auto counted = QObject::connect(&test.window.link(), &ChartLink::view_changed, [&] { ++moves; });
+        for (int i = 0; i < 20; ++i) {  // a second, as a session gives them
+            const Time next = test.window.model().charts().extent()->end + kSecond / 20;
+            Update update;
+            update.time = next;
+            update.values = {{0, 5 + rise * static_cast<double>(next)}, {1, 7}};
+            test.script->give(update);
+            QTest::qWait(50);
+        }
+        QObject::disconnect(counted);
+        return moves;
+    };
+    moves_of(0);
+    const int level = moves_of(0), rising = moves_of(1);
+    EXPECT_GE(level, 2);
+    EXPECT_LE(level, 7);
+    EXPECT_GT(rising, level + 5);
+    QTest::qWait(300);
+    EXPECT_EQ(test.window.link().viewport().range().end, test.window.model().charts().extent()->end);
+}
+
 TEST(Window, NothingIsPaintedWhereNothingMoved) {
     TestWindow test;
     QTest::qWait(100);

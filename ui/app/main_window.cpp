@@ -28,6 +28,7 @@ namespace {
 
 constexpr int kStartPage = 0, kSessionPage = 1;
 constexpr std::uint32_t kFramesPerStatus = 15;
+constexpr int kLevelMs = 250;
 constexpr double kSlowMs = 100;  ///< a frame that takes longer is felt
 
 void set_widths(QTableView& view, std::initializer_list<int> characters) {
@@ -256,22 +257,30 @@ void MainWindow::fit() {
     link_.view_moved();
 }
 
+void MainWindow::show_lines() {
+    lines_wait_ = false;
+    lines_shown_at_.start();
+    const auto extent = model_.charts().extent();
+    auto& viewport = link_.viewport();
+    const TimeRange before = viewport.range();
+    // A view that stays where it is needs no new lines unless data came into it.
+    const bool in_view = viewport.behind() == 0;
+    if (extent)
+        viewport.set_data(extent->begin, extent->end);
+    if (viewport.range() != before)
+        link_.view_moved();
+    stack_->data_changed(in_view || viewport.following());
+}
+
 void MainWindow::frame() {
     QElapsedTimer timer;
     timer.start();
     const auto changes = model_.pull();
-    if (changes.lines) {
-        const auto extent = model_.charts().extent();
-        auto& viewport = link_.viewport();
-        const TimeRange before = viewport.range();
-        // A view that stays where it is needs no new lines unless data came into it.
-        const bool in_view = viewport.behind() == 0;
-        if (extent)
-            viewport.set_data(extent->begin, extent->end);
-        if (viewport.range() != before)
-            link_.view_moved();
-        stack_->data_changed(in_view || viewport.following());
-    }
+    lines_wait_ = lines_wait_ || changes.lines;
+    // Where lines only go on level, as those of a program that does nothing, the view moves on less often.
+    if (lines_wait_ &&
+        (changes.values || changes.life || !lines_shown_at_.isValid() || lines_shown_at_.elapsed() >= kLevelMs))
+        show_lines();
     if (changes.facts)
         facts_changed();
     if (changes.life)

@@ -2,6 +2,7 @@
 // MainWindow: puts the parts together. What they do is theirs.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QMainWindow>
 #include <memory>
 
@@ -83,6 +84,8 @@ private:
     /// `egpu probe WORDS -s SESSION`, its output as messages.
     void change_probes(const QStringList& words);
     void frame();
+    /// New points into the charts, and the view along with them.
+    void show_lines();
     void refresh_status();
     /// What is made of facts: tables, and figures of the same moment in the legends.
     void facts_changed();
@@ -109,6 +112,8 @@ private:
     QDockWidget* findings_dock_ = nullptr;
     QAction* verbose_action_ = nullptr;
     std::uint32_t frames_since_status_ = 0;
+    bool lines_wait_ = false;  ///< came, and are not shown so far
+    QElapsedTimer lines_shown_at_;
 };
 
 }  // namespace egpu::ui

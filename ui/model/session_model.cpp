@@ -3,7 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace egpu::ui {
+namespace {
+
+bool goes_elsewhere(const Trace& trace, double value) {
+    const auto last = trace.points.last();
+    if (!last || std::isnan(last->value))
+        return !std::isnan(value);
+    return last->value != value;  // true for the gap that begins
+}
+
+}  // namespace
 
 SessionModel::SessionModel(QObject* parent) : QObject(parent), probes_(probe_heads()), findings_(finding_heads()) {}
 
@@ -97,9 +109,13 @@ SessionModel::Changes SessionModel::apply(std::vector<Update> updates) {
         add_lines(update.lines);
         if (update.gap)
             charts_->break_lines(update.time);
-        for (const auto& each : update.values)
-            if (each.line < lines_.size())
-                charts_->append(*lines_[each.line], update.time, each.value);
+        changes.values = changes.values || update.gap || !update.lines.empty();
+        for (const auto& each : update.values) {
+            if (each.line >= lines_.size())
+                continue;
+            changes.values = changes.values || goes_elsewhere(*lines_[each.line], each.value);
+            charts_->append(*lines_[each.line], update.time, each.value);
+        }
         if (!update.values.empty())
             first_sample_ = samples_++ == 0 ? update.time : first_sample_;
         last_sample_ = update.values.empty() ? last_sample_ : update.time;

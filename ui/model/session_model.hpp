@@ -26,6 +26,7 @@ public:
     /// What changed in a call of pull().
     struct Changes {
         bool lines = false, facts = false, life = false;
+        bool values = false;  ///< of `lines`: a line went elsewhere than on, level or as a gap
         bool any() const { return lines || facts || life; }
     };
     /// Takes what the feed has read since the last call.
