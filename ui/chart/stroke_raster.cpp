@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kUpright = 1e-6;     ///< pixels: what is not wider has no slope
 constexpr double kSharp = 0.9;        ///< cosine of a bend: sharper ones get a round corner
+constexpr double kThin = 1.25;        ///< pixels, half a width: corners of thinner lines are too small to be seen
 constexpr double kNothing = 1e-9;     ///< pixels
 constexpr double kFarAway = 1 << 20;  ///< pixels: heights beyond are none that can be counted in
 
@@ -42,10 +43,14 @@ StrokeRaster::StrokeRaster(QImage& image, const QRect& clip)
       parts_(static_cast<std::size_t>(std::max(clip_.width(), 0)) * kParts) {}
 
 std::pair<int, int> StrokeRaster::parts_in(double left, double right) const {
-    const double size = static_cast<double>(parts_.size());
-    const double first = std::ceil((left - clip_.left()) * kParts - 0.5);
-    const double last = std::floor((right - clip_.left()) * kParts - 0.5);
-    return {static_cast<int>(std::clamp(first, 0.0, size)), static_cast<int>(std::clamp(last + 1, 0.0, size))};
+    // Rounded up by hand: std::ceil is a call where the processor may lack the instruction.
+    const double most = static_cast<double>(parts_.size());
+    const auto rounded_up = [most](double value) {
+        const double within = std::clamp(value, 0.0, most);
+        const int whole = static_cast<int>(within);
+        return whole + (within > whole ? 1 : 0);
+    };
+    return {rounded_up((left - clip_.left()) * kParts - 0.5), rounded_up((right - clip_.left()) * kParts - 0.5)};
 }
 
 void StrokeRaster::add(int part, double low, double high) {
@@ -147,7 +152,7 @@ void StrokeRaster::stroke(std::span<const QPointF> points, double width, QRgb co
         if (i + 1 == points.size())
             break;
         const QPointF in = points[i] - points[i - 1], out = points[i + 1] - points[i];
-        if (QPointF::dotProduct(in, out) < kSharp * length_of(in) * length_of(out))
+        if (half > kThin && QPointF::dotProduct(in, out) < kSharp * length_of(in) * length_of(out))
             add_disc(points[i], half);
     }
     flush(colour);

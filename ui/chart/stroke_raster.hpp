@@ -42,7 +42,7 @@ private:
         double high = -std::numeric_limits<double>::infinity();
         bool empty() const { return !(low < high); }
     };
-    /// Parts whose middles lie in [left, right]: first and one past the last.
+    /// Parts whose middles lie in [left, right): first and one past the last.
     std::pair<int, int> parts_in(double left, double right) const;
     double middle_of(int part) const { return clip_.left() + (part + 0.5) / kParts; }
     void add(int part, double low, double high);
