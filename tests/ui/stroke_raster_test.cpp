@@ -90,8 +90,8 @@ TEST(StrokeRaster, UprightAndLevelLinesAreAsWideAsTheyAre) {
 TEST(StrokeRaster, NothingLiesOutsideTheClip) {
     QImage image = empty_image();
     StrokeRaster raster(image, QRect(100, 40, 50, 30));
-    raster.stroke(QPolygonF({{-1e5, -500}, {90, 60}, {120, -1e5}, {130, 1e5}, {1e5, 55}}), 4, kInk);
-    raster.tint_under(QPolygonF({{0, 0}, {300, 10}}), 119, kInk, 80);
+    raster.stroke(QPolygonF{{-1e5, -500}, {90, 60}, {120, -1e5}, {130, 1e5}, {1e5, 55}}, 4, kInk);
+    raster.tint_under(QPolygonF{{0, 0}, {300, 10}}, 119, kInk, 80);
     raster.column(99, 0, 119, kInk);
     raster.column(120, -1e9, 1e9, kInk);
     raster.dot({150, 70}, 9, kInk);
@@ -104,7 +104,7 @@ TEST(StrokeRaster, NothingLiesOutsideTheClip) {
 }
 
 TEST(StrokeRaster, DashesTakeTheirShareAndStandWhereTheirPhaseSays) {
-    const QPolygonF whole({{10, 60}, {290, 60}});
+    const QPolygonF whole{{10, 60}, {290, 60}};
     const StrokeRaster::Dash dash{12, 6, 0};
     QImage all = empty_image();
     StrokeRaster(all, all.rect()).dashes(whole, 2, dash, kInk);
@@ -113,17 +113,17 @@ TEST(StrokeRaster, DashesTakeTheirShareAndStandWhereTheirPhaseSays) {
     EXPECT_EQ(grey(all, 25, 60), 0);
     // The same line without its first 100 pixels.
     QImage rest = empty_image();
-    StrokeRaster(rest, rest.rect()).dashes(QPolygonF({{110, 60}, {150, 60}, {290, 60}}), 2, {12, 6, 100}, kInk);
+    StrokeRaster(rest, rest.rect()).dashes(QPolygonF{{110, 60}, {150, 60}, {290, 60}}, 2, {12, 6, 100}, kInk);
     EXPECT_LT(difference(rest.copy(112, 0, 188, kHeight), all.copy(112, 0, 188, kHeight)), 1);
     // Holes of a steep line are holes, though they lie above each other.
     QImage steep = empty_image();
-    StrokeRaster(steep, steep.rect()).dashes(QPolygonF({{100, 5}, {100.5, 115}}), 2, dash, kInk);
+    StrokeRaster(steep, steep.rect()).dashes(QPolygonF{{100, 5}, {100.5, 115}}, 2, dash, kInk);
     EXPECT_NEAR(ink(steep), 110 * 2 * 2 / 3.0, 16);
 }
 
 TEST(StrokeRaster, ATintLiesUnderItsLineOnly) {
     QImage image = empty_image();
-    StrokeRaster(image, image.rect()).tint_under(QPolygonF({{50, 40}, {150, 80.5}}), 100, kInk, 51);
+    StrokeRaster(image, image.rect()).tint_under(QPolygonF{{50, 40}, {150, 80.5}}, 100, kInk, 51);
     EXPECT_EQ(grey(image, 49, 90), 0);
     EXPECT_EQ(grey(image, 150, 90), 0);
     EXPECT_EQ(grey(image, 60, 42), 0);
