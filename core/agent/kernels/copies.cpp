@@ -238,9 +238,12 @@ bool has_copy_anywhere(const Kernel& kernel) {
     return false;
 }
 
-// Of a kernel that has a copy in another context, only the reason.
-void record_load(const Kernel& kernel, const egpu_message_copy_result& result) {
-    if (result.reason != EGPU_COPY_LOADED && has_copy_anywhere(kernel))
+// Of a kernel that has a copy already (the same image in another context), only the reason; unless this failure is why
+// it has none any more.
+void record_load(const Kernel& kernel, const egpu_message_copy_result& result, bool lost_its_copy) {
+    const bool has_copy =
+        lost_its_copy ? has_copy_anywhere(kernel) : segment::load_relaxed(kernel.counters->copy_state) == 1;
+    if (result.reason != EGPU_COPY_LOADED && has_copy)
         segment::store_relaxed(kernel.counters->copy_reason, result.reason);
     else
         record(kernel.counters, result);
@@ -269,9 +272,10 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
         else
             copy = load_one(*image, kernel, place, received, &result);
         // The copy before may run programs that were taken off: without the one that was asked for, the original runs.
-        if (copy == nullptr && current != nullptr)
+        const bool lost_its_copy = copy == nullptr && current != nullptr;
+        if (lost_its_copy)
             replace_copy(kernel, index, nullptr);
-        record_load(*kernel, result);
+        record_load(*kernel, result, lost_its_copy);
         if (copy != nullptr) {
             prepare_timers(*place);
             replace_copy(kernel, index, copy);
