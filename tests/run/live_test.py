@@ -240,6 +240,23 @@ def refusals():
         equal(summary["session"]["probe_changes"], 0, "changes")
 
 
+@case("a copy that can't be loaded: the one before does not go on with programs that were taken off")
+def failed_copies():
+    # bandwidth's maps fit, those of kernel-times beside them do not.
+    with Run(probes=["bandwidth"], options=["--gpu-memory", "9 MiB"]) as run:
+        run.wait_for_launches(which=1)
+        run.change("add", "kernel-times")
+        run.change("remove", "bandwidth")
+        time.sleep(0.3)
+        before = run.launches()
+        wait_for(lambda: run.launches()[0] > before[0] + 20, "further launches")
+        equal(run.launches()[1], before[1], "launches that ran programs which were taken off")
+        run.change("remove", "kernel-times")
+        run.change("add", "bandwidth")
+        wait_for(lambda: run.launches()[1] > before[1], "launches with bandwidth again")
+        run.stop()
+
+
 @case("200 times added and removed while eight threads launch")
 def many_changes():
     with Run(workload="threads") as run:

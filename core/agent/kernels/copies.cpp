@@ -231,12 +231,22 @@ void record(egpu_kernel_counters* counters, const egpu_message_copy_result& resu
     segment::store_release(counters->copy_state, std::uint32_t{loaded ? 1u : 2u});
 }
 
-// Of a kernel that has a copy already (the same image in another context), only the reason.
-void record_load(egpu_kernel_counters* counters, const egpu_message_copy_result& result) {
-    if (result.reason != EGPU_COPY_LOADED && segment::load_relaxed(counters->copy_state) == 1)
-        segment::store_relaxed(counters->copy_reason, result.reason);
+bool has_copy_anywhere(const Kernel& kernel) {
+    for (unsigned int i = 0; i < places_used(); ++i)
+        if (current_copy(kernel, i) != nullptr)
+            return true;
+    return false;
+}
+
+// Of a kernel that has a copy already (the same image in another context), only the reason; unless this failure is why
+// it has none any more.
+void record_load(const Kernel& kernel, const egpu_message_copy_result& result, bool lost_its_copy) {
+    const bool has_copy =
+        lost_its_copy ? has_copy_anywhere(kernel) : segment::load_relaxed(kernel.counters->copy_state) == 1;
+    if (result.reason != EGPU_COPY_LOADED && has_copy)
+        segment::store_relaxed(kernel.counters->copy_reason, result.reason);
     else
-        record(counters, result);
+        record(kernel.counters, result);
 }
 
 void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
@@ -261,7 +271,11 @@ void load_and_tell(Image* image, Place* place, const ReceivedCopy& received) {
             failed(&result, EGPU_COPY_OTHER_DEVICE, CUDA_SUCCESS);
         else
             copy = load_one(*image, kernel, place, received, &result);
-        record_load(kernel->counters, result);
+        // The copy before may run programs that were taken off: without the one that was asked for, the original runs.
+        const bool lost_its_copy = copy == nullptr && current != nullptr;
+        if (lost_its_copy)
+            replace_copy(kernel, index, nullptr);
+        record_load(*kernel, result, lost_its_copy);
         if (copy != nullptr) {
             prepare_timers(*place);
             replace_copy(kernel, index, copy);

@@ -54,18 +54,18 @@ public:
         claim(line_, is_new, lost);
         text_.label(is_new);
         text_.add(fmt::format("@!{} bra {}", striped_, begins));
-        claim(launch_, begins, done_);
+        claim(launch_, begins, lost);
         text_.label(begins);
         text_.add(fmt::format("{} [{}+16], {}", forms_.store, launch_, start));
         text_.add(fmt::format("setp.eq.u32 {}, 0, 0", kGridThread));
         text_.add(fmt::format("bra {}", done_));
         text_.label(lost);
+        const std::string first = count_if_first_thread();
         // Without one of its stripes the launch is given up, which its other blocks find at its line.
         text_.add(fmt::format("@!{} bra {}", striped_, done_));
         text_.add(fmt::format("or.b64 {}, {}, {}", dirty, owner_, literal64(kGridDirty)));
         text_.add(fmt::format("{}.cas.b64 {}, [{}], 0, {}", forms_.atomic, old, launch_, dirty));
-        text_.add(fmt::format("setp.eq.s64 {}, {}, {}", is, old, owner_));
-        text_.add(fmt::format("@{} {}.cas.b64 {}, [{}], {}, {}", is, forms_.atomic, old, launch_, owner_, dirty));
+        give_up(launch_, owner_, first);
         return finish();
     }
 
@@ -227,8 +227,9 @@ private:
         text_.label(plain);
         text_.add(fmt::format("or.b64 {}, {}, {}", next, owner_, literal64(kGridDirty)));
         exchange(old, word, next);
-        text_.add(fmt::format("setp.eq.s64 {}, {}, {}", is, old, word));
-        count_lost(is, 2);
+        text_.add(fmt::format("setp.ne.s64 {}, {}, {}", is, old, word));
+        text_.add(fmt::format("@{} bra {}", is, lost));
+        give_up_owner(line, word);
         text_.add(fmt::format("bra {}", lost));
         text_.label(dirty);
         text_.add(fmt::format("or.b64 {}, {}, {}", next, owner_, literal64(kGridCleaning)));
@@ -239,12 +240,48 @@ private:
         text_.add(forms_.fence);
         text_.add(fmt::format("or.b64 {}, {}, {}", next, owner_, literal64(kGridClean)));
         text_.add(fmt::format("{} [{}], {}", forms_.store, line, next));
-        count_lost(is, 1);
         text_.add(fmt::format("bra {}", lost));
     }
 
-    void count_lost(const std::string& predicate, int launches) {
-        text_.add(fmt::format("@{} {}.add.u64 [{}], {}", predicate, forms_.reduction, memory_, launches));
+    /// The launch that had the line until now. Of a stripe its launch line says whether that is known already.
+    void give_up_owner(const std::string& line, const std::string& owner) {
+        if (line == launch_) {
+            text_.add(fmt::format("{}.add.u64 [{}], 1", forms_.reduction, memory_));
+            return;
+        }
+        const std::string its_id = registers_.b64(), its_number = registers_.b32(), its_line = registers_.b64();
+        const std::string stripe_done = new_label();
+        text_.add(fmt::format("@!{} bra {}", striped_, stripe_done));
+        text_.add(fmt::format("add.s64 {}, {}, -1", its_id, owner));
+        text_.add(fmt::format("cvt.u32.u64 {}, {}", its_number, its_id));
+        line_of(its_line, its_number, kGridLines, kGridLineBytes, kGridHeadBytes);
+        give_up(its_line, owner, {});
+        text_.label(stripe_done);
+        text_.add(fmt::format("@!{} {}.add.u64 [{}], 1", striped_, forms_.reduction, memory_));
+    }
+
+    /// Marks a launch line that `owner` has; a launch that was followed until now is counted once, unless `is_counted`.
+    void give_up(const std::string& line, const std::string& owner, const std::string& is_counted) {
+        const std::string marked = registers_.b64(), old = registers_.b64(), was_followed = registers_.predicate();
+        text_.add(fmt::format("or.b64 {}, {}, {}", marked, owner, literal64(kGridDirty)));
+        text_.add(fmt::format("{}.cas.b64 {}, [{}], {}, {}", forms_.atomic, old, line, owner, marked));
+        if (is_counted.empty())
+            text_.add(fmt::format("setp.eq.s64 {}, {}, {}", was_followed, old, owner));
+        else
+            text_.add(fmt::format("setp.eq.and.s64 {}, {}, {}, !{}", was_followed, old, owner, is_counted));
+        text_.add(fmt::format("@{} {}.add.u64 [{}], 1", was_followed, forms_.reduction, memory_));
+    }
+
+    /// Each launch has one first thread of its first block: where that finds its launch given up, the launch is
+    /// counted. The predicate of being that.
+    std::string count_if_first_thread() {
+        const std::string first = registers_.predicate(), any = registers_.b32();
+        text_.add(fmt::format("mov.u32 {}, %tid.x", any));
+        for (const char* name : {"%tid.y", "%tid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z"})
+            text_.add(fmt::format("or.b32 {}, {}, {}", any, any, special(name)));
+        text_.add(fmt::format("setp.eq.u32 {}, {}, 0", first, any));
+        text_.add(fmt::format("@{} {}.add.u64 [{}], 1", first, forms_.reduction, memory_));
+        return first;
     }
 
     EmittedProbe finish() const {

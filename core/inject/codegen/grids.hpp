@@ -15,13 +15,14 @@ namespace egpu::inject {
 /// blocks of a launch of more than kGridStripes count in lines of its set of stripes, so that they don't queue at one:
 /// a vector addition of 65,536 blocks took ten times its time with 32 stripes of 32 bytes (H200, driver 580).
 ///
-///   byte 0      launches that were not followed, at least
+///   byte 0      launches that were not followed; one that is given up before its first block enters may count twice
 ///   byte 128    launch lines: owner · threads that left, or stripes that are done · when the first thread entered
 ///   then        stripe lines, set by set: owner · threads that left
 ///
 /// An owner is `%gridid` + 1, or 0. Two launches at one line at one time are both given up: the line is then
 /// kGridDirty with the later one's owner. The next launch that comes there makes the counts zero again and is given up
-/// too (kGridClean); any other after that can have the line.
+/// too (kGridClean); any other after that can have the line. A graph's node whose launch was given up is not followed
+/// in its later replays, which have the same id: each is counted.
 inline constexpr std::uint32_t kGridLines = 65536;
 inline constexpr std::uint32_t kGridLineBytes = 32;
 inline constexpr std::uint32_t kGridSets = 512;

@@ -88,13 +88,14 @@ TEST_P(OnceAGrid, ALineThatIsBeingCleanedIsNobodys) {
     EXPECT_EQ(owner(), kGridCleaning | kOther);
 }
 
-/// A launch that was given up stays so, whatever is at its line later.
-TEST_P(OnceAGrid, ALaunchIsGivenUpOnce) {
+/// A launch that was given up stays so, whatever is at its line later; of a graph's node each replay is counted.
+TEST_P(OnceAGrid, ALaunchStaysGivenUp) {
+    std::uint64_t launches = 0;
     for (const std::uint64_t flag : {kGridClean, kGridDirty, kGridCleaning}) {
         run_.set_grids_word(kLaunchLine, flag | kGridOwner);
         run();
         EXPECT_EQ(begun() + ended(), 0u);
-        EXPECT_EQ(lost(), 0u);
+        EXPECT_EQ(lost(), ++launches);
         EXPECT_EQ(owner(), flag | kGridOwner);
     }
 }
@@ -130,12 +131,16 @@ TEST_P(Stripes, FirstAndLast) {
 }
 
 TEST_P(Stripes, OneThatAnotherHasGivesBothUp) {
+    constexpr std::uint64_t kLineOfOther = kGridHeadBytes + (kOther - 1) % kGridLines * kGridLineBytes;
+    run_.set_grids_word(kLineOfOther, kOther);
     run_.set_grids_word(stripe(1), kOther);
     run_.set_grids_word(stripe(1) + 8, 32);
     run();
     EXPECT_LE(begun(), 1u);  // another block may have been the first before
     EXPECT_EQ(ended(), 0u);
-    EXPECT_EQ(run_.grids_word(0), 2u);
+    EXPECT_EQ(run_.grids_word(kLineOfOther), kGridDirty | kOther);
+    EXPECT_GE(run_.grids_word(0), 2u);
+    EXPECT_LE(run_.grids_word(0), 3u);  // block 0 may come when another has counted the launch
     EXPECT_EQ(run_.grids_word(kLaunchLine), kGridDirty | kGridOwner);
     EXPECT_EQ(run_.grids_word(stripe(1)), kGridDirty | kGridOwner);
 }
@@ -145,7 +150,8 @@ TEST_P(Stripes, TheNextMakesItClean) {
     run_.set_grids_word(stripe(1) + 8, 32);
     run();
     EXPECT_EQ(ended(), 0u);
-    EXPECT_EQ(run_.grids_word(0), 1u);
+    EXPECT_GE(run_.grids_word(0), 1u);
+    EXPECT_LE(run_.grids_word(0), 2u);
     EXPECT_EQ(run_.grids_word(stripe(1)), kGridClean | kGridOwner);
     EXPECT_EQ(run_.grids_word(stripe(1) + 8), 0u);
 }
