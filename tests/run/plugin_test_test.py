@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import BUILD, EGPU, case, check, equal, finish
+from harness import BUILD, EGPU, SOURCE, case, check, equal, finish
 
 PLUGIN = os.path.join(BUILD, "tests", "plugins-bad", "ends_in_run.so")
 CASES = """egpu-test: 1
@@ -104,6 +104,22 @@ def limits():
         done = subprocess.run([EGPU, "plugin", "test", "t.yaml", "--limit", wrong], capture_output=True, text=True, timeout=30)
         equal(done.returncode, 2, wrong)
         check("--limit" in done.stderr, done.stderr)
+
+
+@case("egpu_add_plugin: VERSION, LICENSE and SUMMARY are refused where EGPU_PLUGIN says them")
+def keywords():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("p.bpf.c", "p.cpp"):
+            open(os.path.join(folder, name), "w", encoding="utf-8").close()
+        for field, value in (("VERSION", "0.2.0"), ("LICENSE", "MIT"), ("SUMMARY", "one; two")):
+            with open(os.path.join(folder, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+                file.write(f"include({SOURCE}/scripts/cmake/sdk/EgpuPlugin.cmake)\n"
+                           f"egpu_add_plugin(p PROGRAMS p.bpf.c SOURCES p.cpp {field} \"{value}\")\n")
+            done = subprocess.run(["cmake", "-P", "CMakeLists.txt"], cwd=folder, capture_output=True, text=True, timeout=60)
+            check(done.returncode != 0, "configured")
+            said = " ".join(done.stderr.split())
+            check(f"egpu_add_plugin(p): {field} is for plugins without SOURCES: with them the C++ says it, in "
+                  f"EGPU_PLUGIN(...). Leave {field} out here" in said, said)
 
 
 finish()
