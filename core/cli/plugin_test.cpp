@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu plugin test: the cases of a plugin's test file, on the simulated GPU and in the interpreter (TARGETS E4).
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -16,9 +13,12 @@
 #include "base/names.hpp"
 #include "cli/plugin.hpp"
 #include "cli/plugin_test_file.hpp"
+#include "cli/plugin_test_process.hpp"
 #include "cli/plugin_test_rows.hpp"
 #include "cli/run.hpp"
+#include "cli/run_report.hpp"
 #include "cli/terminal.hpp"
+#include "ebpf/events/known.hpp"
 #include "ebpf/interpreter/interpreter.hpp"
 #include "host/plugins/discovery.hpp"
 #include "host/programs/programs.hpp"
@@ -28,46 +28,7 @@ namespace {
 
 struct PluginTestOptions {
     std::string file, plugin, only;
-};
-
-/// Takes what is printed meanwhile on stdout and stderr, also by processes that are started.
-class CapturedOutput {
-public:
-    CapturedOutput() {
-        std::fflush(nullptr);
-        char name[] = "/tmp/egpu-test-XXXXXX";
-        file_ = ::mkstemp(name);
-        if (file_ < 0)
-            return;
-        ::unlink(name);
-        for (int i = 0; i < 2; ++i) {
-            before_[i] = ::fcntl(i + 1, F_DUPFD_CLOEXEC, 3);
-            ::dup2(file_, i + 1);
-        }
-    }
-    ~CapturedOutput() { end(); }
-    CapturedOutput(const CapturedOutput&) = delete;
-    CapturedOutput& operator=(const CapturedOutput&) = delete;
-    std::string end() {
-        if (file_ < 0)
-            return "";
-        std::fflush(nullptr);
-        for (int i = 0; i < 2; ++i)
-            if (before_[i] >= 0) {
-                ::dup2(before_[i], i + 1);
-                ::close(before_[i]);
-            }
-        std::string text(static_cast<std::size_t>(std::min<off_t>(::lseek(file_, 0, SEEK_END), kMost)), '\0');
-        const ssize_t got = ::pread(file_, text.data(), text.size(), 0);
-        text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-        ::close(std::exchange(file_, -1));
-        return text;
-    }
-
-private:
-    static constexpr off_t kMost = 65536;
-    int file_ = -1;
-    int before_[2] = {-1, -1};
+    unsigned limit_s = 60;
 };
 
 Diagnostic at(const Location& where, const char* code, std::string message, std::string hint = {}) {
@@ -124,6 +85,60 @@ std::string workload_path() {
     return (self.parent_path() / "egpu-workload").string();
 }
 
+Diagnostic no_such_program(const PluginTestFile& file, const Location& where, const std::string& name,
+                           const ebpf::Object& object) {
+    std::vector<std::string> names;
+    for (const auto& each : object.programs)
+        names.push_back(each.name);
+    const auto near = nearest(name, names);
+    return at(
+        where, "EGPU-T008", fmt::format("plugin {} has no program '{}'", file.plugin, name),
+        near.empty() ? fmt::format("it has: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near));
+}
+
+/// True where a copy that holds the program was launched.
+bool launched_with(const host::SessionView& view, std::size_t index) {
+    for (std::size_t i = 0; i < view.copies.size() && i < view.catalogue.copies.size(); ++i) {
+        const auto& held = view.catalogue.copies[i].probes;
+        if (view.copies[i].launches != 0 && std::find(held.begin(), held.end(), index) != held.end())
+            return true;
+    }
+    return false;
+}
+
+/// Expectations of empty maps and of no findings hold for programs that ran nowhere, too.
+Problems check_that_programs_ran(const PluginTestFile& file, const PluginTestCase& one, const ebpf::Object& object,
+                                 const host::SessionView& view) {
+    Problems problems;
+    for (const auto& each : one.not_run)
+        if (std::none_of(object.programs.begin(), object.programs.end(),
+                         [&](const ebpf::Program& program) { return program.name == each.name; }))
+            problems.push_back(no_such_program(file, each.where, each.name, object));
+    for (std::size_t i = 0; i < view.catalogue.probes.size(); ++i) {
+        const auto& probe = view.catalogue.probes[i];
+        if (probe.probe != file.plugin)
+            continue;
+        const auto named = std::find_if(one.not_run.begin(), one.not_run.end(),
+                                        [&](const auto& each) { return each.name == probe.program; });
+        const bool ran_here = launched_with(view, i);
+        if (ran_here && named != one.not_run.end())
+            problems.push_back(
+                at(named->where, "EGPU-T015",
+                   fmt::format("case '{}': program {} ran, which not_run names", one.name, probe.program)));
+        if (ran_here || named != one.not_run.end())
+            continue;
+        const bool said = probe.state == host::ProbeState::refused || probe.state == host::ProbeState::failed;
+        problems.push_back(
+            at(one.where, "EGPU-T015",
+               fmt::format("case '{}': {}", one.name,
+                           said ? fmt::format("probe {}/{} ran nowhere: {}", probe.probe, probe.program, probe.reason)
+                                : nowhere_warning(view, probe).message),
+               fmt::format("where that is as it should be, the case says so: not_run: [{}]", probe.program)));
+    }
+    return problems;
+}
+
+/// In a process of its own.
 Problems run_session_case(const PluginTestFile& file, const PluginTestCase& one, const host::LoadedProbe& probe) {
     RunOptions run;
     run.probes.what = {probe.path};
@@ -131,18 +146,18 @@ Problems run_session_case(const PluginTestFile& file, const PluginTestCase& one,
     run.report = false;
     run.command = {workload_path()};
     run.command.insert(run.command.end(), one.run.begin(), one.run.end());
-    CapturedOutput output;
     const auto outcome = run_program(run);
-    const std::string printed = output.end();
     if (outcome.exit_code != 0 || !outcome.view) {
         auto problem = at(one.where, "EGPU-T011",
                           fmt::format("case '{}': egpu-workload {} ended with {}", one.name, fmt::join(one.run, " "),
                                       outcome.exit_code),
                           "egpu-workload --list shows what run can name");
-        problem.detail = printed;
+        problem.detail = printed_in_case();
         return {problem};
     }
-    Problems problems = check_expectations(file, one, *probe.object, *outcome.view);
+    Problems problems = check_that_programs_ran(file, one, *probe.object, *outcome.view);
+    const auto differences = check_expectations(file, one, *probe.object, *outcome.view);
+    problems.insert(problems.end(), differences.begin(), differences.end());
     // What the plugin's code did wrong is no difference in a map.
     for (const auto& text : outcome.view->catalogue.diagnostics)
         if (text.find(fmt::format("plugin {}: ", file.plugin)) != std::string::npos) {
@@ -151,6 +166,34 @@ Problems run_session_case(const PluginTestFile& file, const PluginTestCase& one,
             problems.back().detail = text;
         }
     return problems;
+}
+
+std::string report_of(const Problems& problems) {
+    std::string text;
+    for (const auto& problem : problems)
+        text += to_text(problem);
+    return text;
+}
+
+/// What a case in a process of its own came to: "" where it passed.
+std::string judge_session_case(const PluginTestFile& file, const PluginTestCase& one, const host::LoadedProbe& probe,
+                               std::chrono::seconds limit) {
+    const auto end = run_case_apart([&] { return report_of(run_session_case(file, one, probe)); }, limit);
+    if (!end)
+        return report_of(end.errors());
+    if (end->lost.empty())
+        return end->report;
+    auto problem = at(one.where, "EGPU-T016",
+                      fmt::format("case '{}': {}: {}", one.name,
+                                  probe.has_code ? fmt::format("its process was ended by the code of plugin {} ({})",
+                                                               file.plugin, probe.path)
+                                                 : "its process ended before its time",
+                                  end->lost),
+                      fmt::format("the same outside of the test: egpu run -p {} -- egpu-workload {}", probe.path,
+                                  fmt::join(one.run, " ")));
+    if (!end->printed.empty())
+        problem.detail = "printed until then:\n" + end->printed;
+    return report_of({problem});
 }
 
 /// The interpreter's maps as a session has them.
@@ -188,6 +231,18 @@ host::SessionView view_of(const std::string& plugin, const ebpf::Object& object,
     return view;
 }
 
+const char* where_known(const ebpf::ContextField& field) {
+    switch (field.when) {
+        case ebpf::ContextField::When::return_events:
+            return "programs at gpu/load_return have it";
+        case ebpf::ContextField::When::grid_exit:
+            return "programs at gpu.grid/kernel_exit have it";
+        case ebpf::ContextField::When::always:
+            break;
+    }
+    return "it is of a warp's whole access: programs at gpu.warp/ have it";
+}
+
 Result<std::vector<std::byte>> context_bytes_of(const PluginTestCase& one, const ebpf::Program& program) {
     const auto kind = ebpf::context_of(program.point.event);
     std::vector<std::byte> bytes(ebpf::context_bytes(kind));
@@ -204,6 +259,9 @@ Result<std::vector<std::byte>> context_bytes_of(const PluginTestCase& one, const
                       near.empty() ? fmt::format("it has: {}", fmt::join(names, ", "))
                                    : fmt::format("did you mean '{}'?", near));
         }
+        if (!ebpf::is_known_at(*field, program.point))
+            return at(given.where, "EGPU-T009",
+                      fmt::format("field '{}' is not known at {}", given.name, program.section), where_known(*field));
         if (field->bytes < 8 && given.value >> (field->bytes * 8) != 0)
             return at(given.where, "EGPU-T009",
                       fmt::format("{} does not fit the {} bytes of field '{}'", given.value, field->bytes, given.name));
@@ -222,16 +280,8 @@ Problems run_program_case(const PluginTestFile& file, const PluginTestCase& one,
         }
     const auto program = std::find_if(object.programs.begin(), object.programs.end(),
                                       [&](const ebpf::Program& each) { return each.name == one.program; });
-    if (program == object.programs.end()) {
-        std::vector<std::string> names;
-        for (const auto& each : object.programs)
-            names.push_back(each.name);
-        const auto near = nearest(one.program, names);
-        return {at(one.program_where, "EGPU-T008",
-                   fmt::format("plugin {} has no program '{}'", file.plugin, one.program),
-                   near.empty() ? fmt::format("it has: {}", fmt::join(names, ", "))
-                                : fmt::format("did you mean '{}'?", near))};
-    }
+    if (program == object.programs.end())
+        return {no_such_program(file, one.program_where, one.program, object)};
     const auto context = context_bytes_of(one, *program);
     if (!context)
         return context.errors();
@@ -285,12 +335,13 @@ int test_plugin(const PluginTestOptions& options) {
     for (const auto& one : file->cases) {
         if (!options.only.empty() && !glob_matches(options.only, one.name))
             continue;
-        const auto problems =
-            one.program.empty() ? run_session_case(*file, one, *probe) : run_program_case(*file, one, *probe);
+        const std::string problems = one.program.empty()
+                                         ? judge_session_case(*file, one, *probe, std::chrono::seconds(options.limit_s))
+                                         : report_of(run_program_case(*file, one, *probe));
         ++(problems.empty() ? passed : failed);
         fmt::print("{}  {}\n", problems.empty() ? "ok    " : "FAILED", printable(one.name));
         std::fflush(stdout);
-        print_errors(problems);
+        std::fwrite(problems.data(), 1, problems.size(), stderr);
     }
     fmt::print("{} passed, {} failed\n", passed, failed);
     if (passed + failed == 0) {
@@ -309,6 +360,9 @@ void add_plugin_test(CLI::App& plugin, int* exit_code) {
     command->add_option("FILE", options->file, "A NAME.test.yaml")->required();
     command->add_option("--plugin", options->plugin, "The plugin's file; left out: found by the name in FILE");
     command->add_option("--case", options->only, "Only cases whose name matches this glob");
+    command->add_option("--limit", options->limit_s, "Seconds that a case with run: may take")
+        ->check(CLI::Range(1U, 3600U))
+        ->capture_default_str();
     add_plugin_path_option(*command);
     command->footer("Exit code: 0 all cases passed, 1 some failed, 2 FILE can't be read.");
     command->callback([options, exit_code] { *exit_code = test_plugin(*options); });

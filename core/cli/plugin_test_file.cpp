@@ -39,6 +39,8 @@ private:
     void read_keys(const YAML::Node& node, const char* what, const Keys& keys);
     std::string text(const YAML::Node& node, const char* what);
     std::uint64_t number(const YAML::Node& node, const std::string& what);
+    std::uint64_t unsigned_number(const YAML::Node& node, const std::string& what);
+    void read_not_run(const YAML::Node& node, PluginTestCase& one);
     void read_case(const YAML::Node& node);
     void read_context(const YAML::Node& node, const std::string& before, PluginTestCase& one);
     void read_expectation(const YAML::Node& node, PluginTestCase& one);
@@ -85,6 +87,22 @@ std::uint64_t TestReader::number(const YAML::Node& node, const std::string& what
     return 0;
 }
 
+/// Of what no value is below 0: an argument of a kernel may be.
+std::uint64_t TestReader::unsigned_number(const YAML::Node& node, const std::string& what) {
+    const std::uint64_t value = number(node, what);
+    if (value == 0 || node.Scalar()[0] != '-')
+        return value;
+    problem(node, "EGPU-T002", fmt::format("{} is not below 0", what));
+    return 0;
+}
+
+void TestReader::read_not_run(const YAML::Node& node, PluginTestCase& one) {
+    if (!node.IsSequence())
+        return problem(node, "EGPU-T002", "not_run is a list of programs: [count_atomics]");
+    for (const auto& each : node)
+        one.not_run.push_back({text(each, "a program's name"), 0, location_of(file_.path, each)});
+}
+
 /// Fields as the context has them: { space: global, grid_dim: { x: 4 } }.
 void TestReader::read_context(const YAML::Node& node, const std::string& before, PluginTestCase& one) {
     if (!node.IsMap())
@@ -105,7 +123,7 @@ void TestReader::read_context(const YAML::Node& node, const std::string& before,
         if (named != words.end() && entry.second.IsScalar() && word != named->second.end())
             field.value = static_cast<std::uint64_t>(word - named->second.begin());
         else
-            field.value = number(entry.second, name);
+            field.value = unsigned_number(entry.second, name);
         one.context.push_back(std::move(field));
     }
 }
@@ -150,6 +168,8 @@ void TestReader::check_case(const YAML::Node& node, const PluginTestCase& one) {
         for (const char* key : {"context", "times", "clock", "time_ns", "arguments", "options"})
             if (node[key])
                 problem(node[key], "EGPU-T005", fmt::format("'{}' goes with program, not with run", key));
+    if (one.run.empty() && node["not_run"])
+        problem(node["not_run"], "EGPU-T005", "'not_run' goes with run, not with program");
     if (one.times == 0 || one.times > kMostTimes)
         problem(node["times"], "EGPU-T002", fmt::format("times is from 1 to {}", kMostTimes));
     if (one.expect.empty())
@@ -177,10 +197,11 @@ void TestReader::read_case(const YAML::Node& node) {
               one.program = text(value, "program");
               one.program_where = location_of(file_.path, value);
           }},
+         {"not_run", [&](const YAML::Node& value) { read_not_run(value, one); }},
          {"context", [&](const YAML::Node& value) { read_context(value, "", one); }},
          {"times", [&](const YAML::Node& value) { one.times = number(value, "times"); }},
-         {"clock", [&](const YAML::Node& value) { one.clock = number(value, "clock"); }},
-         {"time_ns", [&](const YAML::Node& value) { one.time_ns = number(value, "time_ns"); }},
+         {"clock", [&](const YAML::Node& value) { one.clock = unsigned_number(value, "clock"); }},
+         {"time_ns", [&](const YAML::Node& value) { one.time_ns = unsigned_number(value, "time_ns"); }},
          {"arguments",
           [&](const YAML::Node& value) {
               if (!value.IsSequence())

@@ -35,6 +35,7 @@ struct PluginTestCase {
         std::uint64_t value = 0;
         Location where;
     };
+    std::vector<Number> not_run;  ///< programs that this session must not run; all others must run in it
     std::vector<Number> context;
     std::vector<std::pair<Number, std::string>> options;  ///< name and place, value as text
     std::vector<std::uint64_t> arguments;                 ///< what egpu_arg gives

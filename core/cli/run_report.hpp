@@ -21,6 +21,8 @@ std::vector<std::string> run_report(const host::SessionView& view, const host::R
 
 /// Warnings for probes that ran nowhere, with "did you mean" (E6.4).
 std::vector<Diagnostic> nowhere_warnings(const host::SessionView& view, const host::KernelSelection& selection);
+/// The one for a probe that is known to have run in no launched kernel.
+Diagnostic nowhere_warning(const host::SessionView& view, const host::Probe& probe);
 
 /// Patterns of -k that match no launched kernel, where another one matches.
 std::vector<Diagnostic> mistyped_kernel_warnings(const host::SessionView& view, const host::KernelSelection& selection);

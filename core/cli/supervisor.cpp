@@ -322,7 +322,11 @@ private:
         if (cause_.empty() && ending.signal && *ending.signal == SIGKILL)
             problem.hints.emplace_back("the system does the same where memory is short, and so does kill -9");
         for (const auto& file : given_.files)
-            problem.hints.push_back(fmt::format("egpu plugin check {} tries its code", file));
+            problem.hints.push_back(
+                fmt::format("egpu plugin test NAME.test.yaml --plugin {0} tries its code with maps that hold "
+                            "something; egpu plugin "
+                            "check {0} with empty ones alone",
+                            file));
         say(problem);
     }
 

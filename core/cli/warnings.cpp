@@ -334,6 +334,10 @@ bool ran(const SessionView& view, const host::Probe& probe) {
 
 }  // namespace
 
+Diagnostic nowhere_warning(const SessionView& view, const host::Probe& probe) {
+    return nowhere(view, probe, {});
+}
+
 std::vector<Diagnostic> nowhere_warnings(const SessionView& view, const host::KernelSelection& selection) {
     std::vector<Diagnostic> warnings;
     for (const auto& probe : view.catalogue.probes) {

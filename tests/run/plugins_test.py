@@ -278,7 +278,9 @@ def lost(name, way, said, command, code, out=b""):
             stdout, stderr = process.communicate(timeout=60)
             text = stderr.decode()
             check(LOST + said in text and "[EGPU-X096]" in text, text)
-            check("egpu plugin check" in text, text)
+            words = " ".join(line.removeprefix("egpu: ") for line in text.splitlines())
+            check(f"egpu plugin test NAME.test.yaml --plugin {bad('ends_in_run')} tries its code with maps that hold "
+                  f"something; egpu plugin check {bad('ends_in_run')} with empty ones alone" in words, text)
             # Of an application that is over by the time its end could not be told any more, the code is not known.
             over = name == "closed files at the end" and process.returncode == 125
             check(process.returncode == code or over, f"exit code {process.returncode}, with {text}")

@@ -45,6 +45,12 @@ function(egpu_add_plugin name)
   if(NOT name MATCHES "^[a-z0-9-]+$")
     message(FATAL_ERROR "egpu_add_plugin(${name}): a plugin's name has lower-case letters, digits and - only")
   endif()
+  foreach(field IN ITEMS VERSION LICENSE SUMMARY)
+    if(arg_SOURCES AND DEFINED arg_${field})
+      message(FATAL_ERROR "egpu_add_plugin(${name}): ${field} is for plugins without SOURCES: with them the C++ says it, "
+                          "in EGPU_PLUGIN(...). Leave ${field} out here")
+    endif()
+  endforeach()
   list(LENGTH arg_PROGRAMS programs)
   if(NOT programs EQUAL 1)
     message(FATAL_ERROR "egpu_add_plugin(${name}): PROGRAMS names one .bpf.c file in this version, which may hold many "

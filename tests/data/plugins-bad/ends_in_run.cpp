@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -60,6 +61,14 @@ class Bad : public egpu::Plugin {
             ::_exit(0);
         if (way == "crash")
             *nowhere = 0;  // a real one: signals that are sent are blocked here
+        if (way == "print, abort")
+            std::fputs("these words came before\n", stderr);
+        if (way.ends_with("abort"))
+            std::abort();
+        if (way == "close stdout") {
+            ::close(STDOUT_FILENO);
+            ::close(STDERR_FILENO);
+        }
         if (way == "kill")
             ::kill(::getpid(), SIGKILL);
         if (way == "pthread_exit")

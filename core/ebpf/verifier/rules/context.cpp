@@ -6,6 +6,7 @@
 #include <array>
 
 #include "ebpf/events/events.hpp"
+#include "ebpf/events/known.hpp"
 #include "ebpf/verifier/rules/rule.hpp"
 
 namespace egpu::ebpf {
@@ -24,20 +25,6 @@ constexpr std::array kBounds{
     FieldBound{"bytes", 0, 1024},                                    // of 32 lanes
     FieldBound{"sectors", 0, 64},                                    // a lane's 32 bytes lie in two sectors at most
 };
-
-/// Whether the field has its value where the program runs.
-bool is_known(const Scene& scene, const ContextField& field) {
-    const Event event = scene.program.point.event;
-    switch (field.when) {
-        case ContextField::When::return_events:
-            return event == Event::load_return || event == Event::atomic_return;
-        case ContextField::When::grid_exit:
-            return event == Event::kernel_exit && scene.program.point.granularity == Granularity::grid;
-        case ContextField::When::always:
-            break;
-    }
-    return true;
-}
 
 Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes) {
     Refusal refusal;
@@ -59,7 +46,7 @@ Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes)
     for (const ContextField& field : context_fields()) {
         const bool inside = span.first >= field.offset && span.end <= field.offset + std::int64_t{field.bytes};
         if (inside && field.bytes != bytes && field_named(scene.context, field.name) != nullptr &&
-            is_known(scene, field))
+            is_known_at(field, scene.program.point))
             refusal.why = fmt::format("it reads {} of the {} bytes of '{}'; only whole fields can be read", bytes,
                                       field.bytes, field.name);
     }
@@ -91,7 +78,7 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
         refusal.fix = "SEC(\"gpu.warp/...\") runs once a warp";
         return refusal;
     }
-    if (!is_known(scene, *field)) {
+    if (!is_known_at(*field, scene.program.point)) {
         const bool is_latency = field->when == ContextField::When::return_events;
         refusal.code = "EGPU-V012";
         refusal.message =

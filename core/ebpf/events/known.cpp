@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ebpf/events/known.hpp"
+
+namespace egpu::ebpf {
+
+bool is_known_at(const ContextField& field, const InjectionPoint& point) {
+    if (field.name == "sectors")
+        return point.granularity != Granularity::thread;  // of a warp's whole access
+    switch (field.when) {
+        case ContextField::When::return_events:
+            return point.event == Event::load_return || point.event == Event::atomic_return;
+        case ContextField::When::grid_exit:
+            return point.event == Event::kernel_exit && point.granularity == Granularity::grid;
+        case ContextField::When::always:
+            break;
+    }
+    return true;
+}
+
+}  // namespace egpu::ebpf
