@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/names.hpp"
+#include "base/write_all.hpp"
 
 namespace egpu {
 namespace {
@@ -70,22 +71,17 @@ Result<std::string> read_text(const std::string& path, std::size_t limit) {
 
 namespace {
 
+/// The longest that the reader of a pipe may take nothing.
+constexpr int kPipePatienceMs = 10'000;
+
 /// Writes all of `content` and closes; false with errno set where something failed.
 bool write_and_close(int fd, std::string_view content) {
-    std::size_t done = 0;
-    while (done < content.size()) {
-        const ssize_t put = ::write(fd, content.data() + done, content.size() - done);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0) {
-            const int code = put == 0 ? ENOSPC : errno;
-            ::close(fd);
-            errno = code;
-            return false;
-        }
-        done += static_cast<std::size_t>(put);
-    }
-    return ::close(fd) == 0;
+    if (write_all(fd, content, kPipePatienceMs))
+        return ::close(fd) == 0;
+    const int code = errno;
+    ::close(fd);
+    errno = code;
+    return false;
 }
 
 /// The file that a name leads to, also where it doesn't exist yet.
@@ -105,13 +101,17 @@ Status write_file(const std::string& path, std::string_view content) {
     struct stat info {};
     const bool exists = ::stat(target.c_str(), &info) == 0;
     if (exists && !S_ISREG(info.st_mode)) {
-        // A pipe that nobody reads is an error, not to be waited for; to one that is read, all is written.
+        // A pipe that nobody reads is an error, not to be waited for; to one that is read, all is written, as long as
+        // its reader takes it.
         const int fd = ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0 && errno == ENXIO)
             return error("EGPU-X001", fmt::format("cannot write {}: nobody reads this pipe", path));
-        if (fd < 0 || ::fcntl(fd, F_SETFL, 0) != 0 || !write_and_close(fd, content))
-            return file_error(path, "write");
-        return ok();
+        if (fd >= 0 && write_and_close(fd, content))
+            return ok();
+        if (errno == ETIMEDOUT)
+            return error("EGPU-X001", fmt::format("cannot write {}: its reader took nothing for {} s", path,
+                                                  kPipePatienceMs / 1000));
+        return file_error(path, "write");
     }
     const std::string temporary = fmt::format("{}.{}.tmp", target, ::getpid());
     const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -17,7 +17,8 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::size_t li
 Result<std::string> read_text(const std::string& path, std::size_t limit = std::size_t{1} << 31);
 
 /// Writes a file whole or not at all: to a temporary name beside it, then renamed. Links are followed, what is no
-/// regular file (a device, a pipe) is written in place, an existing file keeps its mode.
+/// regular file (a device, a pipe) is written in place, an existing file keeps its mode. A pipe that nobody reads, or
+/// whose reader takes nothing for 10 s, is an error.
 Status write_file(const std::string& path, std::string_view content);
 
 /// EGPU-X020 for a file that is not there: "helo.bpf.c: no such file", with "did you mean" where its folder has one of

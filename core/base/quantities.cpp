@@ -2,8 +2,10 @@
 #include "base/quantities.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <span>
 
 #include <fmt/format.h>
@@ -139,6 +141,56 @@ std::string format_quantity(Quantity value, Dimension dimension) {
             break;
     }
     return value == std::floor(value) ? format_count(static_cast<std::uint64_t>(value)) : fmt::format("{:.2f}", number);
+}
+
+namespace {
+
+/// In the base unit, with so many decimals; groups of three before the point.
+std::string format_exactly(Quantity value, Dimension dimension, int decimals) {
+    if (dimension == Dimension::share)
+        value *= 100;
+    // Not fmt's: of the long double 0 it prints no decimals.
+    std::array<char, 96> digits{};  // a value of a quantity has 20 before the point
+    const int length = std::snprintf(digits.data(), digits.size(), "%.*Lf", decimals, value);
+    std::string text(digits.data(), std::min(digits.size() - 1, static_cast<std::size_t>(std::max(length, 0))));
+    const auto point = static_cast<std::ptrdiff_t>(std::min(text.find('.'), text.size()));
+    for (std::ptrdiff_t at = point - 3; at > (value < 0 ? 1 : 0); at -= 3)
+        text.insert(static_cast<std::size_t>(at), 1, ' ');
+    switch (dimension) {
+        case Dimension::bytes:
+            return text + " B";
+        case Dimension::rate:
+            return text + " B/s";
+        case Dimension::duration:
+            return text + " ns";
+        case Dimension::cycles:
+            return text + " cycles";
+        case Dimension::share:
+            return text + " %";
+        case Dimension::number:
+            break;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> format_apart(Quantity first, Quantity second, Dimension dimension) {
+    std::pair<std::string, std::string> texts{format_quantity(first, dimension), format_quantity(second, dimension)};
+    constexpr int kMostDecimals = 21;  // a long double has no more digits
+    const auto with = [&](int decimals) {
+        return std::pair(format_exactly(first, dimension, decimals), format_exactly(second, dimension, decimals));
+    };
+    // A whole number has no decimals beside one that is rounded to two: "0" and "0.00" are as good as alike.
+    const auto rounded = dimension == Dimension::number ? with(2) : texts;
+    if (first == second || rounded.first != rounded.second)
+        return texts;
+    // What is rounded to one decimal of a per cent gets more than that.
+    int decimals = dimension == Dimension::share ? 2 : 0;
+    do
+        texts = with(decimals);
+    while (texts.first == texts.second && ++decimals <= kMostDecimals);
+    return texts;
 }
 
 Result<std::uint32_t> parse_share(std::string_view text) {

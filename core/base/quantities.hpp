@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -27,6 +28,10 @@ Result<Quantity> parse_quantity(std::string_view text, Dimension dimension);
 
 /// A quantity as people read it: "1.20 TB/s", "64 MiB".
 std::string format_quantity(Quantity value, Dimension dimension);
+
+/// Two quantities as people read them; where they differ and would look alike, with as many digits as tell them apart:
+/// "12 582 913 B" and "12 582 912 B".
+std::pair<std::string, std::string> format_apart(Quantity first, Quantity second, Dimension dimension);
 
 /// Which dimension a unit belongs to: "TB/s" -> rate; number where the text has none. Errors as parse_quantity.
 Result<Dimension> dimension_of(std::string_view text);

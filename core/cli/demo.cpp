@@ -45,7 +45,8 @@ int run_demo(const DemoOptions& options) {
     };
     const auto outcome = run_program(run);
     if (outcome.exit_code == 0 && !options.loop)
-        say("\nnext: egpu map dump                         in another terminal, while: egpu demo --loop\n"
+        say("\nnext: egpu top                              in another terminal, while: egpu demo --loop\n"
+            "      egpu map dump                         there too: what the probes have counted\n"
             "      egpu run -p hello.bpf.c -- PROGRAM    a probe of your own: egpu plugin new hello\n"
             "      egpu kernels -- PROGRAM               every kernel of your program, its state and why\n");
     return outcome.exit_code;

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "base/write_all.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
 #include "cli/top_model.hpp"
@@ -41,14 +41,7 @@ bool is_large_enough(const ScreenSize& size) {
 
 /// One write: the terminal takes it whole, whatever the program prints meanwhile.
 void put(std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t done = ::write(STDERR_FILENO, text.data(), text.size());
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return;
-        text.remove_prefix(static_cast<std::size_t>(done));
-    }
+    write_all(STDERR_FILENO, text);
 }
 
 constexpr const char* kSave =
@@ -179,6 +172,11 @@ void LiveTable::run(const std::string& segment_name) {
         }
         std::this_thread::sleep_for(kTableSampleEvery);
     }
+    // What stands there last is the end: a short program is over before a second frame.
+    model.sample();
+    const ScreenSize size = screen_size(STDERR_FILENO).value_or(ScreenSize{});
+    if (first_row != 0 && size.rows == shown.rows && size.columns == shown.columns)
+        draw(model, size, style);
 }
 
 }  // namespace egpu::cli

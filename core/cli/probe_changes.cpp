@@ -12,6 +12,7 @@
 #include "cli/terminal.hpp"
 #include "host/session/control.hpp"
 #include "host/session/control_socket.hpp"
+#include "host/sessions/open_session.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -107,7 +108,7 @@ void print_answer(const host::ProbeRequest& request, const host::ProbeAnswer& an
 }
 
 int change_probes(const ChangeOptions& options) {
-    const auto mapping = open_session(options.session);
+    const auto mapping = host::open_session(options.session);
     if (!mapping) {
         print_errors(mapping.errors());
         return kEnvironment;

@@ -145,6 +145,15 @@ std::string launches_cell(const host::KernelCounts& counts, const host::KernelMe
     return metrics.differ() || covered == counts.launches ? all : fmt::format("{} of {}", format_count(covered), all);
 }
 
+/// Of the launches that were followed; "(90)" where they are not those of the launches' own column.
+std::string gpu_time_cell(const host::KernelCounts& counts, const host::KernelMetrics& metrics) {
+    if (!metrics.gpu_ns)
+        return "n/a";
+    const std::string time = format_duration_ns(static_cast<double>(*metrics.gpu_ns));
+    return metrics.gpu_launches == counts.launches ? time
+                                                   : fmt::format("{} ({})", time, format_count(metrics.gpu_launches));
+}
+
 /// What "each" is the mean of, and why it is a bound.
 std::string times_note(const std::map<std::uint32_t, host::KernelMetrics>& metrics) {
     std::uint64_t timed = 0;
@@ -192,7 +201,7 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
             table.column(header);
     if (has_times && has_traffic)
         table.column("kernel throughput");
-    bool any_differ = false;
+    bool any_differ = false, any_followed = false;
     for (const std::size_t index : order) {
         if (table.rows() == kMostKernelRows)
             break;
@@ -201,13 +210,15 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         const host::KernelMetrics m = found != metrics.end() ? found->second : host::KernelMetrics{};
         // What stands in the other columns is of the instrumented launches, as measured: never scaled up.
         any_differ = any_differ || m.differ();
+        any_followed = any_followed || (m.gpu_ns && m.gpu_launches != view.counts[index].launches);
         const auto of = [&m](std::uint64_t launches) {
             return m.differ() ? fmt::format(" ({})", format_count(launches)) : std::string();
         };
         const auto bytes = [&](std::uint64_t value) {
             return (m.at_least ? "\u2265 " : "") + format_bytes(static_cast<double>(value)) + of(m.traffic_launches);
         };
-        std::vector<std::string> cells = {kernel.name, launches_cell(view.counts[index], m), "n/a"};
+        std::vector<std::string> cells = {kernel.name, launches_cell(view.counts[index], m),
+                                          gpu_time_cell(view.counts[index], m)};
         if (has_times)
             cells.push_back(or_na(m.launch_ns, [](double ns) { return "\u2264 " + format_duration_ns(ns); }));
         if (has_traffic) {
@@ -231,6 +242,8 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         lines.push_back(times_note(metrics));
     if (any_differ)
         lines.emplace_back("  (n): of so many launches, since probes came or went at different times");
+    if (any_followed)
+        lines.emplace_back("  GPU time (n): of so many launches, those followed from their first thread to their last");
     if (order.size() > kMostKernelRows)
         lines.push_back(fmt::format("  ({} more: --summary FILE lists all)", order.size() - kMostKernelRows));
 }

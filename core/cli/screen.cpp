@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/write_all.hpp"
 #include "cli/terminal.hpp"
 
 namespace egpu::cli {
@@ -28,22 +29,15 @@ termios before;  // of stdin, while `taken`
 std::atomic<bool> taken{false};
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler reads it
 
-void write_all(std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t put = ::write(STDOUT_FILENO, text.data(), text.size());
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return;
-        text.remove_prefix(static_cast<std::size_t>(put));
-    }
+void to_terminal(std::string_view text) {
+    write_all(STDOUT_FILENO, text);  // a terminal that is gone is noticed when a key is read
 }
 
 /// Only what a signal handler may call.
 void give_back() {
     if (!taken.exchange(false))
         return;
-    write_all(kLeave);
+    to_terminal(kLeave);
     ::tcsetattr(STDIN_FILENO, TCSANOW, &before);
 }
 
@@ -188,7 +182,7 @@ void Screen::enter() {
     raw.c_cc[VTIME] = 0;
     taken = true;
     ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    write_all(kEnter);
+    to_terminal(kEnter);
 }
 
 Screen::~Screen() {
@@ -206,7 +200,7 @@ void Screen::draw(const std::vector<std::string>& lines) {
     std::string frame = "\x1b[H";
     for (std::size_t i = 0; i < rows; ++i)
         frame += lines[i] + "\x1b[K" + (i + 1 < rows ? "\r\n" : "");
-    write_all(frame + "\x1b[J");
+    to_terminal(frame + "\x1b[J");
 }
 
 std::optional<Key> Screen::read_key(int timeout_ms) {

@@ -14,9 +14,9 @@
 #include "cli/terminal.hpp"
 #include "host/session/control.hpp"
 #include "host/session/control_socket.hpp"
+#include "host/sessions/life.hpp"
+#include "host/sessions/open_session.hpp"
 #include "host/view/live_view.hpp"
-#include "host/view/open_session.hpp"
-#include "segment/access/process.hpp"
 #include "segment/create/sessions.hpp"
 #include "segment/layout/build_id.h"
 
@@ -45,7 +45,7 @@ void judge_unreadable(SessionRow& row) {
         row.state = "dead";
         row.remark = "its egpu process is gone; the next egpu run clears it away";
     } else if (row.info.is_segment) {
-        row.state = row.info.unreadable.find("build") != std::string::npos ? "other build" : "damaged";
+        row.state = row.info.other_build ? "other build" : "damaged";
         row.remark = row.info.unreadable;
     } else {
         row.state = "damaged";
@@ -84,24 +84,29 @@ SessionRow judge(segment::SessionInfo info) {
         judge_unreadable(row);
         return row;
     }
-    row.state = row.info.agent_pid == 0 ? "starting" : "running";
-    if (row.info.agent_pid == 0)
-        row.remark = "the application has not used CUDA so far";
-    if (row.info.agent_pid != 0 && !row.info.agent_alive) {
-        row.state = "ending";
-        row.remark = "the application has ended, egpu sums up";
-    }
-    if (!row.info.host_alive) {
-        row.state = "dead";
-        row.remark = row.info.agent_alive
-                         ? "its egpu process is gone; the application runs on with its original kernels"
-                         : "its egpu process is gone; the next egpu run clears it away";
+    const host::SessionLife life = host::life_of(row.info);
+    row.state = host::to_words(life);
+    switch (life) {
+        case host::SessionLife::running:
+            break;
+        case host::SessionLife::starting:
+            row.remark = "the application has not used CUDA so far";
+            break;
+        case host::SessionLife::suspended:
+            row.remark = host::suspended_text(row.info);
+            break;
+        case host::SessionLife::ended:
+        case host::SessionLife::killed:
+            row.state = "ending";
+            row.remark = "the application has ended, egpu sums up";
+            break;
+        case host::SessionLife::lost:
+            row.state = "dead";
+            row.remark = row.info.agent_alive
+                             ? "its egpu process is gone; the application runs on with its original kernels"
+                             : "its egpu process is gone; the next egpu run clears it away";
     }
     look_into(row);
-    if (row.state != "dead" && row.state != "damaged" && segment::process_suspended(row.info.host_pid)) {
-        row.state = "suspended";
-        row.remark = "its egpu process is stopped by a signal; fg or kill -CONT lets it go on";
-    }
     return row;
 }
 
@@ -175,7 +180,7 @@ int stop_session(const std::string& session, bool json) {
         print_errors({name_one()});
         return kUsage;
     }
-    const auto mapping = open_session(session);
+    const auto mapping = host::open_session(session);
     if (!mapping) {
         print_errors(mapping.errors());
         return kEnvironment;
@@ -204,9 +209,11 @@ int stop_session(const std::string& session, bool json) {
     fmt::print("session {} is stopped: its probes are taken off, original code runs in {}\n",
                mapping->view().header().session_id, counted(answer->outcomes.size() - waiting, "kernel"));
     if (waiting != 0)
-        fmt::print("  {} kernels wait for the application to take the change\n", waiting);
+        fmt::print("  {} {} for the application to take the change\n", counted(waiting, "kernel"),
+                   waiting == 1 ? "waits" : "wait");
     if (nodes != 0)
-        fmt::print("  {} nodes of CUDA graphs hold instrumented copies until their next launch\n", nodes);
+        fmt::print("  {} of CUDA graphs {} instrumented copies until their next launch\n", counted(nodes, "node"),
+                   nodes == 1 ? "holds" : "hold");
     fmt::print("The application runs on; egpu run waits for its end and reports what was counted until now.\n");
     return kYes;
 }

@@ -3,8 +3,8 @@
 
 #include "cli/session_info.hpp"
 #include "host/record/recording.hpp"
+#include "host/sessions/open_session.hpp"
 #include "host/view/live_view.hpp"
-#include "host/view/open_session.hpp"
 
 namespace egpu::cli {
 
@@ -18,10 +18,6 @@ void add_session_option(CLI::App& command, std::string& session, const std::stri
     command.add_option("-s,--session", session, "The same as " + positional)->excludes(command.get_option(positional));
 }
 
-Result<segment::Mapping> open_session(const std::string& session) {
-    return host::open_session(session);
-}
-
 Result<host::SessionView> view_of_session(const std::string& session) {
     if (names_file(session)) {
         auto recording = host::Recording::open(session);
@@ -29,7 +25,7 @@ Result<host::SessionView> view_of_session(const std::string& session) {
             return recording.errors();
         return std::move(**recording).take_view();
     }
-    const auto mapping = open_session(session);
+    const auto mapping = host::open_session(session);
     if (!mapping)
         return mapping.errors();
     return host::read_session(mapping->view());

@@ -8,7 +8,6 @@
 
 #include "base/result.hpp"
 #include "host/view/session_view.hpp"
-#include "segment/access/mapping.hpp"
 
 namespace egpu::cli {
 
@@ -16,10 +15,7 @@ void add_session_option(CLI::App& command, std::string& session);
 /// -s where the command takes the session as its word too: one of the two.
 void add_session_option(CLI::App& command, std::string& session, const std::string& positional);
 
-/// Maps a running session of this user. EGPU-X060: none or several (they are listed); EGPU-X061: can't be read.
-Result<segment::Mapping> open_session(const std::string& session);
-
-/// open_session and a view of it as it stands now; of a recording's file its last state.
+/// host::open_session and a view of it as it stands now; of a recording's file its last state.
 Result<host::SessionView> view_of_session(const std::string& session);
 
 }  // namespace egpu::cli

@@ -4,8 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
 
 #include "base/units.hpp"
+#include "base/write_all.hpp"
 
 namespace egpu::cli {
 
@@ -29,13 +35,7 @@ void say(std::string_view raw) {
         out += '\n';
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
-    std::size_t done = 0;
-    while (done < out.size()) {
-        const ssize_t put = ::write(STDERR_FILENO, out.data() + done, out.size() - done);
-        if (put <= 0)
-            return;  // a closed stderr is the user's choice
-        done += static_cast<std::size_t>(put);
-    }
+    write_all(STDERR_FILENO, out);  // a closed stderr is the user's choice
 }
 
 void say(const Diagnostic& diagnostic) {
@@ -47,6 +47,16 @@ void print_errors(const std::vector<Diagnostic>& diagnostics) {
     for (const auto& diagnostic : diagnostics)
         out += to_text(diagnostic);
     std::fwrite(out.data(), 1, out.size(), stderr);
+}
+
+int after_output(int code) {
+    errno = 0;
+    const bool flushed = std::fflush(stdout) == 0;
+    if (flushed && std::ferror(stdout) == 0)
+        return code;
+    const std::string why = errno == 0 ? "" : fmt::format(": {}", std::strerror(errno));
+    print_errors({error("EGPU-X098", fmt::format("stdout can't be written{}", why), "what was printed is not whole")});
+    return code == kYes ? static_cast<int>(kEnvironment) : code;
 }
 
 std::string counted(std::uint64_t count, std::string_view word) {

@@ -24,6 +24,10 @@ void say(std::string_view text);
 void say(const Diagnostic& diagnostic);
 void print_errors(const std::vector<Diagnostic>& diagnostics);
 
+/// The exit code of a command that printed its answer on stdout: `code`, or after saying so that of an answer that did
+/// not arrive (a full disk, a closed stdout).
+int after_output(int code);
+
 /// "1 kernel", "2 310 kernels".
 std::string counted(std::uint64_t count, std::string_view word);
 

@@ -398,6 +398,12 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                     fmt::format("{} graph launches may have run more kernels than were counted: conditional nodes, "
                                 "or graphs that the GPU can launch",
                                 format_count(view.partly_counted_graphs))));
+    if (view.not_followed_launches != 0)
+        warnings.push_back(warning(
+            "EGPU-A035", fmt::format("at least {} launches were not followed to their last thread, since launches "
+                                     "that ran at one time came to one place: programs once a grid did not run "
+                                     "for them",
+                                     format_count(view.not_followed_launches))));
     for (const auto& data : view.maps)
         if (data.refused_keys != 0)
             warnings.push_back(warning("EGPU-M020",

@@ -16,22 +16,23 @@ using testing::HasSubstr;
 
 TEST(Section, EverythingOfTheGrammarThatThisVersionHas) {
     std::size_t count = 0;
-    for (const std::string granularity : {"", ".warp"})
+    for (const std::string granularity : {"", ".warp", ".grid"})
         for (const std::string event : {"kernel_entry", "kernel_exit", "load", "store", "atomic", "mem", "load_return"})
             for (const std::string space : {"", ".global", ".shared", ".local", ".const", ".generic"})
                 for (const std::string kernel : {"", "/*gemm*", "/ns::f<int>(float*, a/b)"}) {
-                    if (!space.empty() && event.starts_with("kernel"))
+                    if (event.starts_with("kernel") ? !space.empty() : granularity == ".grid")
                         continue;
                     const std::string section = "gpu" + granularity + "/" + event + space + kernel;
                     const auto point = parse_section(section);
                     ASSERT_TRUE(point) << section << to_text(point.error());
                     EXPECT_EQ(to_section(*point), section);
-                    EXPECT_EQ(point->granularity == Granularity::warp, !granularity.empty());
+                    EXPECT_EQ(point->granularity == Granularity::warp, granularity == ".warp");
+                    EXPECT_EQ(point->granularity == Granularity::grid, granularity == ".grid");
                     EXPECT_EQ(point->kernel_pattern, kernel.empty() ? "" : kernel.substr(1));
                     EXPECT_EQ(point->space.has_value(), !space.empty());
                     ++count;
                 }
-    EXPECT_EQ(count, 2u * 3 * (2 + 5 * 6));
+    EXPECT_EQ(count, 2u * 3 * (2 + 5 * 6) + 2 * 3);
 }
 
 TEST(Section, NumbersOfSpacesAreThoseOfTheHeader) {
@@ -64,8 +65,7 @@ TEST(Section, RefusalsSayWhatWasMeant) {
              {"gpu/instruction", "EGPU-B011", "names no instruction", "ld.global.*"},
              {"gpu.grid/load", "EGPU-B011", "'grid' is not offered at 'load'", "kernel_entry"},
              {"gpu.block/mem.global", "EGPU-B011", "'block' is not offered at 'mem'", "kernel_exit"},
-             {"gpu.grid/kernel_exit", "EGPU-B012", "granularity 'grid'", "gpu.warp/"},
-             {"gpu.block/kernel_entry/k", "EGPU-B012", "granularity 'block'", "gpu.warp/"},
+             {"gpu.block/kernel_entry/k", "EGPU-B012", "granularity 'block'", "gpu.grid/"},
              {"gpu/atomic_return", "EGPU-B012", "event 'atomic_return'", "this version has kernel_entry"},
              {"gpu/async_copy", "EGPU-B012", "event 'async_copy'", "this version has"},
              {"gpu.warp/barrier", "EGPU-B012", "event 'barrier'", "this version has"},
@@ -142,7 +142,9 @@ TEST(Context, KernelEventsHaveNoAddress) {
     EXPECT_EQ(context_of(Event::load_return), ContextKind::mem);
     EXPECT_EQ(field_named(ContextKind::kernel, "address"), nullptr);
     EXPECT_NE(field_named(ContextKind::mem, "address"), nullptr);
-    EXPECT_TRUE(field_named(ContextKind::mem, "latency")->return_events_only);
+    EXPECT_EQ(field_named(ContextKind::mem, "latency")->when, ContextField::When::return_events);
+    EXPECT_EQ(field_named(ContextKind::kernel, "elapsed")->when, ContextField::When::grid_exit);
+    EXPECT_EQ(field_named(ContextKind::mem, "elapsed"), nullptr);
 }
 
 }  // namespace

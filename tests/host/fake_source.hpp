@@ -117,7 +117,7 @@ inline void set_entry(SessionView& view, std::size_t map, const std::vector<std:
     if (slot == data.slots) {
         // A snapshot has the used parts of the shards one behind the other.
         std::vector<std::byte> grown((data.slots + 1) * stride * 2);
-        for (std::size_t shard = 0; shard < 2; ++shard)
+        for (std::size_t shard = 0; shard < 2 && data.slots != 0; ++shard)
             std::memcpy(grown.data() + shard * (data.slots + 1) * stride,
                         data.values.data() + shard * data.slots * stride, data.slots * stride);
         data.values = std::move(grown);

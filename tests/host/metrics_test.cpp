@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fake_source.hpp"
+
 namespace egpu::host {
 namespace {
 
@@ -51,6 +53,56 @@ TEST(LaunchTimesOfKernels, WithoutAnyThereAreNone) {
     EXPECT_TRUE(kernel_metrics(view).empty());
     view.copy_times.resize(3);
     EXPECT_TRUE(kernel_metrics(view).empty());
+}
+
+/// As kernel-times has it.
+Map times_map(const char* time_field, ebpf::Role role) {
+    Map map;
+    map.name = "mine/times";
+    auto& definition = map.definition;
+    definition.name = "times";
+    definition.type = ebpf::MapType::percpu_hash;
+    definition.key_bytes = definition.key.bytes = 4;
+    definition.value_bytes = definition.value.bytes = 16;
+    definition.max_entries = 64;
+    definition.key.fields = {testing::field("", 0, 4, ebpf::Role::kernel_id)};
+    definition.value.fields = {testing::field("launches", 0, 8, ebpf::Role::count),
+                               testing::field(time_field, 8, 8, role)};
+    return map;
+}
+
+SessionView followed(const char* time_field = "kernel_time", ebpf::Role role = ebpf::Role::nanoseconds) {
+    return testing::session_view({times_map(time_field, role)}, {"mine"});
+}
+
+TEST(GpuTime, IsThatOfTheLaunchesThatWereFollowed) {
+    SessionView view = followed();
+    view.maps[0].map = view.catalogue.maps.data();
+    testing::set_entry(view, 0, {1}, {20, 60'000});
+    testing::set_entry(view, 0, {2}, {0, 0});
+    const auto metrics = kernel_metrics(view);
+    EXPECT_EQ(metrics.at(1).gpu_ns.value(), 60'000u);
+    EXPECT_EQ(metrics.at(1).gpu_launches, 20u);
+    EXPECT_FALSE(metrics.contains(2) && metrics.at(2).gpu_ns) << "unknown, not 0";
+    EXPECT_TRUE(feeds_metrics(view, view.maps[0]));
+}
+
+TEST(GpuTime, IsNotKnownToTheSimulatedGpu) {
+    SessionView view = followed();
+    view.maps[0].map = view.catalogue.maps.data();
+    view.simulated = true;
+    testing::set_entry(view, 0, {1}, {20, 60'000});
+    EXPECT_FALSE(kernel_metrics(view).contains(1));
+    EXPECT_FALSE(feeds_metrics(view, view.maps[0]));
+}
+
+TEST(GpuTime, IsAFieldOfItsNameInNanoseconds) {
+    for (const auto& [name, role] : {std::pair{"time", ebpf::Role::nanoseconds}, {"kernel_time", ebpf::Role::cycles}}) {
+        SessionView view = followed(name, role);
+        view.maps[0].map = view.catalogue.maps.data();
+        testing::set_entry(view, 0, {1}, {20, 60'000});
+        EXPECT_FALSE(kernel_metrics(view).contains(1)) << name;
+    }
 }
 
 }  // namespace

@@ -96,6 +96,24 @@ def latency():
         equal(histogram["values"][0], 0, "loads that took no time")
 
 
+def launch_times(arguments):
+    done, summary = observed([WORKLOAD] + arguments, probes=["kernel-times"], options=["--strict"])
+    equal(done.returncode, 0, "exit code of " + done.stderr.decode())
+    launched = {kernel["id"]: kernel["launches"] for kernel in summary["kernels"] if kernel["launches"]}
+    check(launched, "kernels were launched")
+    values = {}
+    for metric in summary["metrics"]:
+        values.setdefault(metric["name"], {})[metric["kernel"]] = metric.get("value", sum(metric.get("values", [])))
+    equal(values["kernel-times.launches"], launched, "launches that were followed to their end")
+    equal(values["kernel-times.kernel_time"].keys(), launched.keys(), "kernels")
+    check(all(time > 0 for time in values["kernel-times.kernel_time"].values()), "launches take time")
+    equal(summary["launches_not_followed"], 0, "launches that were not followed")
+
+
+for run in RUNS:
+    case("launches are followed to their end: " + " ".join(run))(lambda run=run: launch_times(run))
+
+
 @case("three probes at once count what each counts alone")
 def together():
     arguments = [WORKLOAD, "reduction", "--elements", "32768"]

@@ -85,7 +85,7 @@ with tempfile.TemporaryDirectory() as made:
     state_is("an undefined symbol", bad("undefined_symbol"), "cannot open", "undefined symbol: _Z14made_by_nobodyv",
              said=("cannot open: undefined symbol: _Z14made_by_nobodyv  [EGPU-X082]",))
     state_is("throws at start", bad("throws_at_start"), "init failed", "no table of peaks for this machine")
-    state_is("throws while it is loaded", bad("throws_at_load"), "crashed", "while it was loaded")
+    state_is("throws while it is loaded", bad("throws_at_load"), "init failed", "while it was loaded: too early")
     state_is("crashes at start", bad("crashes_at_start"), "crashed", "signal 11")
     state_is("ends the process", bad("exits_at_start"), "crashed", "ended the process with 5")
     state_is("blocks while it is loaded", bad("blocks_at_load"), "blocked", "did not come back within 3 s, while it was")

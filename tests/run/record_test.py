@@ -55,6 +55,19 @@ def whole():
     equal(os.listdir(FOLDER), ["whole.egpu"], "one file, and nothing beside it")
 
 
+@case("a program that is over in milliseconds has a beginning and an end in its recording")
+def short():
+    path = os.path.join(FOLDER, "short.egpu")
+    for _ in range(5):   # whichever of program and recorder is the quicker
+        done, _ = observed([WORKLOAD, "vecadd", "--elements", "64", "--launches", "1"], options=["--record", path])
+        equal(done.returncode, 0, done.stderr.decode())
+        launches = query(path, "SELECT samples.id, value FROM samples JOIN points ON points.sample = samples.id JOIN series ON "
+                               "series.id = points.series WHERE field = 'launches' AND kernel = 0 ORDER BY samples.id")
+        check(len(launches) >= 2, f"samples: {query(path, 'SELECT * FROM samples')}, launches: {launches}")
+        equal((launches[0], launches[-1][1]), ((1, 0), 1), "launches at the begin and at the end")
+    os.unlink(path)
+
+
 @case("commands that look at a session look at a recording, too")
 def looked_at():
     path = os.path.join(FOLDER, "whole.egpu")

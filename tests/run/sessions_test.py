@@ -265,4 +265,32 @@ def in_the_way():
             end(process, signal.SIGINT)
 
 
+@case("who asks a suspended session is told so, and it is left as it is")
+def suspended():
+    process = start_loop()
+    listed = lambda: {row["session"]: row for row in json.loads(subprocess.run(
+        [EGPU, "session", "list", "-j"], capture_output=True, timeout=30).stdout)}[process.pid]
+    try:
+        agent = listed()["pid"]
+        process.send_signal(signal.SIGSTOP)
+        for words in (["session", "stop", str(process.pid)], ["probe", "remove", "bandwidth", "-s", str(process.pid)]):
+            done = subprocess.run([EGPU, *words], capture_output=True, timeout=20)
+            text = done.stderr.decode()
+            equal(done.returncode, 3, text)
+            check(f"egpu process {process.pid} is suspended" in text and "EGPU-X075" in text, text)
+            check(f"kill -CONT {process.pid}" in text, text)
+        wait_for(lambda: listed()["state"] == "suspended", "it to be suspended")
+        equal(listed()["remark"], f"its egpu process is suspended: fg or kill -CONT {process.pid} lets it go on", "remark")
+        process.send_signal(signal.SIGCONT)
+        wait_for(lambda: listed()["state"] == "running", "it to go on")
+        equal(listed()["probes"], ["bandwidth"], "probes: what was asked of it while it slept is not done")
+        os.kill(agent, signal.SIGSTOP)
+        wait_for(lambda: listed()["state"] == "suspended", "the application to be suspended")
+        equal(listed()["remark"], f"its application is suspended: fg or kill -CONT {agent} lets it go on", "remark")
+        os.kill(agent, signal.SIGCONT)
+    finally:
+        process.send_signal(signal.SIGCONT)
+        end(process, signal.SIGINT)
+
+
 finish()

@@ -276,6 +276,15 @@ def live_lines():
             check(rows and min(rows) > 18 and max(rows) <= 24, f"only rows of the table: {rows}")
 
 
+@case("--live: the last frame is of the end, also of a program that is over before a second one")
+def live_last():
+    with live([WORKLOAD, "vecadd", "--elements", "64", "--launches", "3"]) as terminal:
+        equal(terminal.wait(), 0, "exit code")
+        drawn = re.findall(rb"\x1b7.*?\x1b8", terminal.raw, re.S)
+        rows = [ESCAPE.sub(b" ", part).decode() for part in drawn if b";1H" in part and not part.startswith(b"\x1b7\x1b[r")]
+        check(re.search(r"vector_add +3 ", rows[-1]), f"the last frame has the launches: {rows[-1]!r}")
+
+
 @case("--live: refused by name where it can't be right")
 def live_refused():
     done = subprocess.run([EGPU, "run", "--live", "--", *LOOP, "1"], capture_output=True, stdin=subprocess.DEVNULL, timeout=30)

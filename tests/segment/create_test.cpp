@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "segment/access/mapping.hpp"
 #include "segment/create/geometry.hpp"
@@ -198,6 +199,32 @@ TEST(Sessions, AKilledHolderIsSeenAsDeadAndCleanedUp) {
     EXPECT_TRUE(listed);
     EXPECT_THAT(remove_stale_segments(), testing::Contains(name));
     EXPECT_FALSE(std::filesystem::exists(file_of(name)));
+}
+
+TEST(Sessions, OfAnotherBuildAreToldFromDamagedOnes) {
+    Result<OwnedSegment> segment = OwnedSegment::create(bundled_programs());
+    ASSERT_TRUE(segment);
+    egpu_segment_header& header = segment->view().header();
+    const auto listed = [&] {
+        for (const SessionInfo& session : list_sessions())
+            if (session.name == segment->name())
+                return session;
+        return SessionInfo{};
+    };
+    EXPECT_TRUE(listed().readable);
+    ++header.build_id;
+    EXPECT_TRUE(listed().other_build);
+    EXPECT_FALSE(listed().readable);
+    --header.build_id;
+    ++header.layout_version;
+    EXPECT_TRUE(listed().other_build);
+    --header.layout_version;
+    const std::uint32_t capacity = std::exchange(header.kernel_capacity, 0xffffffff);
+    EXPECT_FALSE(listed().other_build);
+    EXPECT_FALSE(listed().readable);
+    EXPECT_TRUE(listed().is_segment);
+    header.kernel_capacity = capacity;
+    EXPECT_TRUE(listed().readable);
 }
 
 TEST(Sessions, LivingOnesStay) {

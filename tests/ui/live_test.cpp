@@ -163,7 +163,7 @@ TEST_F(Live, ASegmentFullOfNoiseHarmsNobody) {
     EXPECT_GT(colours_in(window_.grab().toImage()), 50);
 }
 
-TEST_F(Live, AStoppedSessionIsSaidToBeStopped) {
+TEST_F(Live, ASuspendedSessionIsSaidToBeSuspended) {
     start();
     ::kill(static_cast<pid_t>(run_.processId()), SIGSTOP);
     StartPage page;
@@ -174,7 +174,7 @@ TEST_F(Live, AStoppedSessionIsSaidToBeStopped) {
                 return page.sessions().item(row)->text();
         return QString();
     };
-    EXPECT_TRUE(QTest::qWaitFor([&] { return listed().contains("stopped, since"); }, kLongMs));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return listed().contains("suspended, since"); }, kLongMs));
     ::kill(static_cast<pid_t>(run_.processId()), SIGCONT);
     EXPECT_TRUE(QTest::qWaitFor([&] { return listed().contains("running, since"); }, kLongMs));
 }

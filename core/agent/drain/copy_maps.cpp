@@ -8,6 +8,7 @@
 #include "agent/kernels/inventory.hpp"
 #include "agent/maps/contents.hpp"
 #include "agent/maps/device_maps.hpp"
+#include "agent/maps/grids.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 #include "segment/access/snapshot_writer.hpp"
@@ -124,6 +125,8 @@ CUresult copy_all_maps() {
             return result;
         copied = true;
     }
+    if (const CUresult result = count_lost_grids(); result != CUDA_SUCCESS)
+        return result;
     if (copied) {
         segment::store_relaxed(header.last_drain_ns, segment::monotonic_ns());
         segment::add_relaxed(header.drains, std::uint64_t{1});

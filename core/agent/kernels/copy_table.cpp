@@ -6,6 +6,7 @@
 #include "agent/driver/driver.hpp"
 #include "agent/maps/contents.hpp"
 #include "agent/maps/device_maps.hpp"
+#include "agent/maps/grids.hpp"
 #include "agent/session/session.hpp"
 
 namespace egpu::agent {
@@ -36,6 +37,10 @@ bool fill_entry(const Image& image, Place* place, const ReceivedCopy& received, 
                 std::uint64_t* word, egpu_message_copy_result* result) {
     if (entry.kind == 1)
         return map_word(place, entry, word, result);
+    if (entry.kind == 3) {
+        *word = grids_memory(place, entry.offset);
+        return *word != 0 || failed(result, EGPU_COPY_NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
+    }
     const char* name = entry.kind == 2 ? received.symbol_at(entry.offset) : nullptr;
     if (name == nullptr)
         return failed(result, EGPU_COPY_NO_SYMBOL, CUDA_ERROR_INVALID_VALUE);

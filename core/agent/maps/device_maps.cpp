@@ -4,6 +4,7 @@
 #include "agent/maps/device_maps.hpp"
 
 #include "agent/driver/driver.hpp"
+#include "agent/maps/grids.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 
@@ -11,25 +12,20 @@ namespace egpu::agent {
 
 namespace {
 
-std::uint64_t allocated_on(CUdevice device) {
-    std::uint64_t bytes = 0;
-    for (unsigned int i = 0; i < places_used(); ++i)
-        for (std::uint32_t map = 0; map < view().map_count(); ++map)
-            if (place_at(i).device == device && allocated_map(place_at(i), map) != 0)
-                bytes += view().geometry(map).layout().device_bytes();
+std::uint64_t allocated_in(const Place& place) {
+    std::uint64_t bytes = place.grids_bytes;
+    for (std::uint32_t map = 0; map < view().map_count(); ++map)
+        if (allocated_map(place, map) != 0)
+            bytes += view().geometry(map).layout().device_bytes();
     return bytes;
 }
 
-// The figure in the segment: of all devices together.
-void book_memory() {
+std::uint64_t allocated_on(CUdevice device) {
     std::uint64_t bytes = 0;
     for (unsigned int i = 0; i < places_used(); ++i)
-        for (std::uint32_t map = 0; map < view().map_count(); ++map)
-            if (allocated_map(place_at(i), map) != 0)
-                bytes += view().geometry(map).layout().device_bytes();
-    const auto kib = static_cast<std::uint32_t>((bytes + 1023) >> 10);
-    segment::store_relaxed(view().header().gpu_memory_kib, kib);
-    segment::raise(view().header().gpu_memory_most_kib, kib);
+        if (place_at(i).device == device)
+            bytes += allocated_in(place_at(i));
+    return bytes;
 }
 
 // The used parts of all shards, as a snapshot has them, to where the shards are.
@@ -45,9 +41,7 @@ CUresult fill(CUdeviceptr address, const maps::Layout& layout, std::span<const s
 CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byte> content) {
     const maps::Layout layout = view().geometry(index).layout();
     const std::uint64_t bytes = layout.device_bytes();
-    const std::uint64_t limit = segment::load_relaxed(view().header().gpu_memory_limit);
-    if ((place.refused >> index & 1) != 0 || bytes > limit || allocated_on(place.device) > limit - bytes ||
-        content.size() > bytes)
+    if ((place.refused >> index & 1) != 0 || !fits_limit(place, bytes) || content.size() > bytes)
         return 0;
     CUdeviceptr address = 0;
     const Driver& real = driver();
@@ -67,6 +61,20 @@ CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byt
 }
 
 }  // namespace
+
+bool fits_limit(const Place& place, std::uint64_t bytes) {
+    const std::uint64_t limit = segment::load_relaxed(view().header().gpu_memory_limit);
+    return bytes <= limit && allocated_on(place.device) <= limit - bytes;
+}
+
+void book_memory() {
+    std::uint64_t bytes = 0;
+    for (unsigned int i = 0; i < places_used(); ++i)
+        bytes += allocated_in(place_at(i));
+    const auto kib = static_cast<std::uint32_t>((bytes + 1023) >> 10);
+    segment::store_relaxed(view().header().gpu_memory_kib, kib);
+    segment::raise(view().header().gpu_memory_most_kib, kib);
+}
 
 std::uint64_t largest_map() {
     std::uint64_t largest = view().reserve().size() / 2;  // of a map that is added later: it lies there twice
@@ -95,6 +103,7 @@ void forget_memory(Place* place) {
     for (CUdeviceptr& address : place->memory)
         __atomic_store_n(&address, CUdeviceptr{0}, __ATOMIC_RELEASE);
     place->refused = 0;
+    forget_grids(place);
     book_memory();
 }
 

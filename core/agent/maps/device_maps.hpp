@@ -21,6 +21,11 @@ CUdeviceptr map_memory(Place* place, std::uint32_t index, std::span<const std::b
 /// The same, where it was allocated already; 0 else. Any thread.
 CUdeviceptr allocated_map(const Place& place, std::uint32_t index);
 
+/// Whether so many bytes more on the place's device stay within the session's limit.
+bool fits_limit(const Place& place, std::uint64_t bytes);
+/// Puts what all places hold into the segment: the figure is of all devices together.
+void book_memory();
+
 /// Of a place that ends: its memory is the driver's business.
 void forget_memory(Place* place);
 

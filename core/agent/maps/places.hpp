@@ -19,7 +19,9 @@ struct Place {
     void* staging = nullptr;      ///< pinned, of the largest map; null: copies go straight to where they belong
     std::uintptr_t busy = 0;      ///< what the application has in flight here (idle.hpp)
     CUdeviceptr memory[EGPU_SEGMENT_MAX_MAPS] = {};  ///< atomic; 0: the map has none here
-    std::uint64_t refused = 0;                       ///< bit i: map i could not be filled; not tried again
+    CUdeviceptr grids = 0;                           ///< atomic; where its launches are followed (grids.hpp); 0: not
+    std::uint64_t grids_bytes = 0;
+    std::uint64_t refused = 0;  ///< bit i: map i could not be filled; not tried again
 };
 
 /// Contexts that live at the same time. Launches in more than these run originals.

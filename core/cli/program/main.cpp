@@ -117,12 +117,27 @@ int run_command_line(int argc, char** argv) {
     return exit_code;
 }
 
+/// Of what nobody caught: a stream that can't be written, which is not egpu's fault, or a bug.
+int code_of(const std::exception& failure) {
+    if (std::ferror(stdout) != 0)
+        return after_output(kYes);
+    if (std::ferror(stderr) != 0)
+        return kEnvironment;  // nobody can be told
+    std::fputs(
+        fmt::format("egpu: internal error: {}\nPlease report it, with what you ran: see SECURITY and issue forms "
+                    "in .github/\n",
+                    failure.what())
+            .c_str(),
+        stderr);
+    return kBug;
+}
+
 }  // namespace
 }  // namespace egpu::cli
 
 int main(int argc, char** argv) {
     try {
-        const int code = egpu::cli::run_command_line(argc, argv);
+        const int code = egpu::cli::after_output(egpu::cli::run_command_line(argc, argv));
         if (egpu::cli::is_supervised())
             egpu::cli::end_supervised(code);
         // A plugin's code may still run in a call that never came back, and its destructors may not either.
@@ -132,12 +147,9 @@ int main(int argc, char** argv) {
         }
         return code;
     } catch (const std::exception& failure) {
-        fmt::print(
-            stderr,
-            "egpu: internal error: {}\nPlease report it, with what you ran: see SECURITY and issue forms in .github/\n",
-            failure.what());
+        const int code = egpu::cli::code_of(failure);
         if (egpu::cli::is_supervised())
-            egpu::cli::end_supervised(egpu::cli::kBug);
-        return egpu::cli::kBug;
+            egpu::cli::end_supervised(code);
+        return code;
     }
 }

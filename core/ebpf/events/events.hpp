@@ -63,7 +63,11 @@ struct ContextField {
     std::uint32_t bytes;
     Variability variability;
     bool in_kernel_context, in_mem_context;
-    bool return_events_only;  ///< latency
+    enum class When {
+        always,
+        return_events,  ///< latency
+        grid_exit,      ///< elapsed
+    } when;
 };
 std::span<const ContextField> context_fields();
 std::uint32_t context_bytes(ContextKind kind);

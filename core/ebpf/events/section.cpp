@@ -97,11 +97,12 @@ std::optional<Diagnostic> not_offered(std::string_view section, const InjectionP
             "EGPU-B012",
             fmt::format("event '{}' of section \"{}\" is not offered by egpu {}", row.name, section, version()),
             fmt::format("this version has {}", join(event_names(true))));
-    if (point.granularity == Granularity::block || point.granularity == Granularity::grid)
+    if (point.granularity == Granularity::block)
         return error("EGPU-B012",
                      fmt::format("granularity '{}' of section \"{}\" is not offered by egpu {}",
                                  to_name(point.granularity), section, version()),
-                     "this version has gpu/ (each thread) and gpu.warp/ (once for the lanes that execute together)");
+                     "this version has gpu/ (each thread), gpu.warp/ (once for the lanes that execute together) and "
+                     "gpu.grid/ (once a launch)");
     return std::nullopt;
 }
 

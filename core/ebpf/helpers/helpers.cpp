@@ -25,7 +25,8 @@ constexpr std::array kHelpers{
            ReturnKind::error,
            false,
            40,
-           "Writes the value for a key; flags BPF_ANY, BPF_NOEXIST or BPF_EXIST; 0 or a negative error."},
+           "Writes the value for a key of an array (no hash in this version); flags BPF_ANY, BPF_NOEXIST or BPF_EXIST; "
+           "0 or a negative error."},
     Helper{HelperId::ktime_get_ns,
            "bpf_ktime_get_ns",
            {none, none, none, none, none},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs clang on a .bpf.c. No shell is involved: the path and the folder are arguments of their own.
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/child_output.hpp"
 #include "base/files.hpp"
 #include "ebpf/object/object.hpp"
 
@@ -108,27 +108,11 @@ struct Outcome {
 
 /// Reads the child's messages until it closes them; a child past its time is killed.
 void collect(int from, pid_t child, Outcome& outcome) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    std::array<char, 4096> chunk{};
-    while (true) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-        pollfd waiting{from, POLLIN, 0};
-        const int ready = left.count() <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(left.count()));
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0) {
-            outcome.timed_out = true;
-            ::kill(child, SIGKILL);
-            return;
-        }
-        const ssize_t got = ::read(from, chunk.data(), chunk.size());
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return;
-        const auto room = kOutputLimit - std::min(kOutputLimit, outcome.output.size());
-        outcome.output.append(chunk.data(), std::min(room, static_cast<std::size_t>(got)));
-    }
+    auto messages = read_child(from, kPatience, kOutputLimit);
+    outcome.output = std::move(messages.text);
+    outcome.timed_out = messages.timed_out;
+    if (outcome.timed_out)
+        ::kill(child, SIGKILL);
 }
 
 Outcome run(const std::vector<std::string>& arguments) {

@@ -221,6 +221,7 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
         {"launches_left_out", view.left_out_launches()},
         {"launches_unknown", view.unknown_launches},
         {"launches_unasked", view.unasked_launches},
+        {"launches_not_followed", view.not_followed_launches},
         {"kernels", launched},
         {"kernels_instrumented", instrumented},
         {"refused_keys", refused_keys},
@@ -257,18 +258,13 @@ bool is_derived(const std::string& name, const ordered_json& metrics) {
 }  // namespace
 
 std::string ExpectationResult::text() const {
-    const auto shown = [&](Quantity quantity) { return format_quantity(quantity, expectation.dimension); };
+    const Quantity bound = expectation.value.value;
+    const auto [measured, expected] = format_apart(value.value_or(bound), bound, expectation.dimension);
     std::string text = fmt::format("{}{} is {}{}", expectation.metric.value, where_text(expectation),
-                                   value && at_least ? "at least " : "", value ? shown(*value) : "n/a");
+                                   value && at_least ? "at least " : "", value ? measured : "n/a");
     if (!reason.empty())
         text += fmt::format(" ({})", reason);
-    // Rounded figures that look alike don't say why one is not the other.
-    const bool alike = value && !passed && shown(*value) == shown(expectation.value.value);
-    text += fmt::format(", expected {} {}", to_words(expectation.bound), shown(expectation.value.value));
-    if (alike && !at_least)
-        text +=
-            fmt::format(": {} against {}", static_cast<double>(*value), static_cast<double>(expectation.value.value));
-    return text;
+    return text + fmt::format(", expected {} {}", to_words(expectation.bound), expected);
 }
 
 std::vector<ExpectationResult> evaluate(const std::vector<Expectation>& expectations, const SessionView& view,

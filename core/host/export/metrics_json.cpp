@@ -67,8 +67,9 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
             metric["map"] = data.map->definition.name;
             if (!cell.field->histogram.empty())
                 metric["histogram"] = cell.field->histogram;
-            const bool simulated_cycles = view.simulated && cell.field->role == ebpf::Role::cycles;
-            metric["unit"] = simulated_cycles ? "simulated cycles" : unit_of(cell.field->role);
+            const bool is_time = cell.field->role == ebpf::Role::cycles || cell.field->role == ebpf::Role::nanoseconds;
+            metric["unit"] =
+                fmt::format("{}{}", view.simulated && is_time ? "simulated " : "", unit_of(cell.field->role));
             add_labels(view, row, metric);
             metric["launches"] = coverage.launches;
             metric["launches_covered"] = coverage.covered;

@@ -173,6 +173,7 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     whole["refused_keys"] = refused_keys(view);
     whole["launches_unknown"] = view.unknown_launches;
     whole["launches_unasked"] = view.unasked_launches;
+    whole["launches_not_followed"] = view.not_followed_launches;
     whole["diagnostics"] = view.catalogue.diagnostics;
     for (const auto& text : facts.diagnostics)
         whole["diagnostics"].push_back(text);

@@ -134,6 +134,30 @@ void add_launch_times(const SessionView& view, std::map<std::uint32_t, KernelMet
         metrics[kernel].launch_ns = static_cast<double>(ns) / static_cast<double>(metrics[kernel].timed_launches);
 }
 
+bool has_gpu_times(const SessionView& view, const MapData& data) {
+    const auto& definition = data.map->definition;
+    const bool of_time = std::any_of(
+        definition.value.fields.begin(), definition.value.fields.end(),
+        [](const auto& field) { return field.name == "kernel_time" && field.role == ebpf::Role::nanoseconds; });
+    return !view.simulated && of_time && has_field(definition.value, "launches") &&
+           has_role(definition.key, ebpf::Role::kernel_id);
+}
+
+const MapData* gpu_time_map(const SessionView& view) {
+    return first_map(view, [&](const MapData& data) { return data.age_ns && has_gpu_times(view, data); });
+}
+
+/// Rows of one kernel may differ in more of their key: they are added up.
+void add_gpu_times(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
+    for (const auto& row : read_rows(data, view.catalogue)) {
+        const auto launches = row.value_named("launches"), ns = row.value_named("kernel_time");
+        if (row.kernel_id == 0 || !launches || !ns || *launches == 0)
+            continue;
+        add(metrics[row.kernel_id].gpu_ns, *ns);
+        metrics[row.kernel_id].gpu_launches += *launches;
+    }
+}
+
 /// Bytes that a launch asked for / the time that it took, at most.
 void add_throughput(KernelMetrics& kernel) {
     if (!kernel.launch_ns || !kernel.read_bytes || !kernel.written_bytes || kernel.traffic_launches == 0)
@@ -164,7 +188,7 @@ TrafficPart traffic_part(const Row& row) {
 }
 
 bool feeds_metrics(const SessionView& view, const MapData& data) {
-    return &data == traffic_map(view) || &data == sector_map(view);
+    return &data == traffic_map(view) || &data == sector_map(view) || &data == gpu_time_map(view);
 }
 
 std::vector<SiteMetrics> site_metrics(const SessionView& view) {
@@ -218,6 +242,8 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
             entry.sector_use =
                 std::min(1.0, static_cast<double>(sum.bytes) / (kSectorBytes * static_cast<double>(sum.sectors)));
     }
+    if (const MapData* data = gpu_time_map(view))
+        add_gpu_times(*data, view, metrics);
     add_launch_times(view, metrics);
     for (auto& [kernel, entry] : metrics)
         add_throughput(entry);

@@ -25,6 +25,10 @@ struct KernelMetrics {
     /// hold what the driver and the GPU take to start it too. nullopt: none was timed.
     std::optional<double> launch_ns;
     std::uint64_t timed_launches = 0;  ///< that this is the mean of
+    /// Nanoseconds on the GPU of launches from first entry to last exit, by a map's fields launches and kernel_time
+    /// (TARGETS E2). nullopt: no probe took them, or the simulated GPU, which knows no time.
+    std::optional<std::uint64_t> gpu_ns;
+    std::uint64_t gpu_launches = 0;  ///< that these are of
     /// Requested bytes of a launch, read and written, / launch_ns: at least so many a second.
     std::optional<double> bytes_per_second;
 

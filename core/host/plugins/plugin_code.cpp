@@ -71,8 +71,12 @@ Result<std::shared_ptr<PluginCode>> PluginCode::load(const std::string& path) {
         if (descriptor.ops == nullptr)
             return error("EGPU-X083", fmt::format("{}: its descriptor names no code", path));
         std::memcpy(&code->ops_, descriptor.ops, std::min<std::size_t>(descriptor.ops->struct_size, sizeof code->ops_));
-    } catch (const std::exception& failure) {
+    } catch (const boost::dll::fs::system_error& failure) {
         return error("EGPU-X082", loaders_reason(failure.what(), path));
+    } catch (const std::exception& failure) {
+        return error("EGPU-X087", fmt::format("while it was loaded: {}", failure.what()));
+    } catch (...) {
+        return error("EGPU-X087", "while it was loaded it threw something that is no std::exception");
     }
     if (code->ops_.start == nullptr)
         return error("EGPU-X083", "its table of functions has no start", "rebuild it with this egpu's SDK");

@@ -13,7 +13,7 @@ namespace egpu::host {
 class PluginCode {
 public:
     /// Loads a file that read_plugin_file found to be a plugin with code: its static constructors run. EGPU-X082 with
-    /// the loader's reason, EGPU-X083 where the code's table is none.
+    /// the loader's reason, EGPU-X083 where the code's table is none, EGPU-X087 where a static constructor throws.
     static Result<std::shared_ptr<PluginCode>> load(const std::string& path);
 
     /// EGPU-X087 with what the plugin says.

@@ -2,7 +2,6 @@
 #include "host/plugins/trial.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -17,6 +16,8 @@
 #include <tuple>
 
 #include <fmt/format.h>
+
+#include "base/child_output.hpp"
 
 extern char** environ;
 
@@ -43,32 +44,17 @@ struct Outcome {
     std::string text;  ///< the steps, a line each
 };
 
+bool is_done(std::string_view text) {
+    return text.ends_with("done\n");
+}
+
 /// Reads the steps until the process ends or its time is over; then it is gone with all that it started.
 void follow(int from, pid_t child, std::chrono::milliseconds limit, Outcome& outcome) {
-    const auto end = std::chrono::steady_clock::now() + limit;
-    std::array<char, 1024> chunk{};
-    while (true) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-        pollfd waiting{from, POLLIN, 0};
-        const int ready = left.count() <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(left.count()));
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0) {
-            outcome.timed_out = true;
-            break;
-        }
-        const ssize_t got = ::read(from, chunk.data(), chunk.size());
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        if (outcome.text.size() < kMostSteps)
-            outcome.text.append(chunk.data(), static_cast<std::size_t>(got));
-        // What was said last is known before the process ends; its end may be held up by what the plugin left behind.
-        if (outcome.text.ends_with("done\n"))
-            break;
-    }
-    if (outcome.timed_out || outcome.text.ends_with("done\n"))
+    // What was said last is known before the process ends; its end may be held up by what the plugin left behind.
+    auto steps = read_child(from, limit, kMostSteps, is_done);
+    outcome.text = std::move(steps.text);
+    outcome.timed_out = steps.timed_out;
+    if (outcome.timed_out || is_done(outcome.text))
         ::kill(-child, SIGKILL);
 }
 
@@ -140,7 +126,7 @@ void judge(const Outcome& outcome, const Trial& trial, PluginFile& file) {
                     fmt::format("did not come back within {} s, {}", static_cast<double>(trial.limit.count()) / 1000,
                                 doing(outcome.text)),
                     "do long work on a thread of your own, and nothing in static constructors");
-    if (outcome.text.ends_with("done\n"))
+    if (is_done(outcome.text))
         return;
     const std::string hint = trial.show_output ? fmt::format("gdb --args egpu {} {} {} shows where", kTrialCommand,
                                                              trial.call ? "--call" : "", file.path)

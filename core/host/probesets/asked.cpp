@@ -11,6 +11,7 @@
 #include "host/probesets/expected_metrics.hpp"
 #include "host/probesets/probe_entry.hpp"
 #include "host/probesets/search.hpp"
+#include "host/programs/lookup.hpp"
 
 namespace egpu::host {
 namespace {
@@ -133,16 +134,23 @@ void Asking::add_set(const ReadSet& read) {
     asked.names.push_back(set.name);
 }
 
-/// A name may be that of a probe set too: what is said of plugins and programs, and which sets there are.
+/// A name may be that of a probe set too: what is said of plugins and programs, with the sets among what there is.
 Diagnostic unknown_name(const std::string& what, Diagnostic unknown) {
     unknown.message = fmt::format("no probe set, plugin or program is named '{}'", what);
-    const auto sets = system_set_files().names();
-    const bool has_near = !unknown.hints.empty() && unknown.hints.front().starts_with("did you mean");
-    if (const auto near = nearest(what, sets); !has_near && !near.empty())
+    const auto begins = [](const char* with) {
+        return [with](const std::string& hint) { return hint.starts_with(with); };
+    };
+    auto names = system_set_files().names();
+    const bool has_near = std::any_of(unknown.hints.begin(), unknown.hints.end(), begins("did you mean"));
+    if (const auto near = nearest(what, names); !has_near && !near.empty())
         unknown.hints.insert(unknown.hints.begin(), fmt::format("did you mean '{}'?", near));
-    if (!sets.empty())
-        unknown.hints.push_back(
-            fmt::format("probe sets: {}; the file of another is named with its .yaml", fmt::join(sets, ", ")));
+    const auto programs = probe_names();
+    names.insert(names.end(), programs.begin(), programs.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::erase_if(unknown.hints, begins("there are: "));
+    unknown.hints.push_back(
+        fmt::format("there are: {}; a file ends in .yaml, .so, .bpf.c or .bpf.o", fmt::join(names, ", ")));
     return unknown;
 }
 

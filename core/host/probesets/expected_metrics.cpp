@@ -169,19 +169,13 @@ std::vector<KnownMetric> session_metrics() {
     const auto metric = [](const char* name, Dimension dimension) {
         return KnownMetric{std::string("session.") + name, dimension, {}, false};
     };
-    return {metric("launches", Dimension::number),
-            metric("launches_instrumented", Dimension::number),
-            metric("launches_left_out", Dimension::number),
-            metric("launches_unknown", Dimension::number),
-            metric("launches_unasked", Dimension::number),
-            metric("kernels", Dimension::number),
-            metric("kernels_instrumented", Dimension::number),
-            metric("refused_keys", Dimension::number),
-            metric("dropped_records", Dimension::number),
-            metric("gpu_memory", Dimension::bytes),
-            metric("elapsed", Dimension::duration),
-            metric("waited", Dimension::duration),
-            metric("longest_wait", Dimension::duration)};
+    return {metric("launches", Dimension::number),          metric("launches_instrumented", Dimension::number),
+            metric("launches_left_out", Dimension::number), metric("launches_unknown", Dimension::number),
+            metric("launches_unasked", Dimension::number),  metric("launches_not_followed", Dimension::number),
+            metric("kernels", Dimension::number),           metric("kernels_instrumented", Dimension::number),
+            metric("refused_keys", Dimension::number),      metric("dropped_records", Dimension::number),
+            metric("gpu_memory", Dimension::bytes),         metric("elapsed", Dimension::duration),
+            metric("waited", Dimension::duration),          metric("longest_wait", Dimension::duration)};
 }
 
 std::vector<Diagnostic> check_expectations(const std::vector<Expectation>& expectations,

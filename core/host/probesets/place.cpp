@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kQuotedBefore = 100;  // characters of a long line that are shown before the place,
 constexpr std::uint32_t kLongestQuote = 160;  // and all in all
+constexpr std::size_t kStride = 256;          // bytes
 
 bool continues(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
@@ -23,7 +24,7 @@ std::string without_controls(std::string text) {
 }
 
 /// The byte at which the character number `column` (from 1) begins.
-std::size_t byte_of(std::string_view line, std::uint32_t column) {
+std::size_t byte_of_character(std::string_view line, std::uint32_t column) {
     std::size_t at = 0;
     for (std::uint32_t left = column; at < line.size(); ++at)
         if (!continues(line[at]) && --left == 0)
@@ -34,12 +35,11 @@ std::size_t byte_of(std::string_view line, std::uint32_t column) {
 QuotedLine quote(const Place& place) {
     std::string_view line = place.source->lines[place.line - 1];
     QuotedLine quoted{place.line, {}, place.column, place.length};
-    const std::uint32_t all = characters(line);
+    const std::uint32_t all = place.source->characters_before(place.line - 1, line.size());
     if (all > kLongestQuote) {
         const std::uint32_t first = place.column > kQuotedBefore ? place.column - kQuotedBefore : 1;
-        const std::size_t begin = byte_of(line, first);
-        line = line.substr(begin);
-        line = line.substr(0, byte_of(line, kLongestQuote + 1));
+        line = line.substr(place.source->byte_of(place.line - 1, first));
+        line = line.substr(0, byte_of_character(line, kLongestQuote + 1));
         quoted.underline_column = place.column - first + 1;
     }
     const std::uint32_t shown = characters(line);
@@ -49,6 +49,34 @@ QuotedLine quote(const Place& place) {
 }
 
 }  // namespace
+
+void SourceText::index_long_lines() {
+    strides_.assign(lines.size(), {});
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::string_view line = lines[i];
+        std::uint32_t count = 0;
+        for (std::size_t at = 0; at + kStride <= line.size(); at += kStride)
+            strides_[i].push_back(count += characters(line.substr(at, kStride)));
+    }
+}
+
+std::uint32_t SourceText::characters_before(std::size_t line, std::size_t byte) const {
+    const std::string_view text = lines[line];
+    byte = std::min(byte, text.size());
+    const std::size_t strides = line < strides_.size() ? std::min(byte / kStride, strides_[line].size()) : 0;
+    const std::uint32_t before = strides == 0 ? 0 : strides_[line][strides - 1];
+    return before + characters(text.substr(strides * kStride, byte - strides * kStride));
+}
+
+std::size_t SourceText::byte_of(std::size_t line, std::uint32_t column) const {
+    const auto& counts = strides_.at(line);
+    // Strides that end before the character.
+    const auto strides =
+        static_cast<std::size_t>(std::lower_bound(counts.begin(), counts.end(), column) - counts.begin());
+    const std::uint32_t before = strides == 0 ? 0 : counts[strides - 1];
+    const std::string_view rest = std::string_view(lines[line]).substr(strides * kStride);
+    return strides * kStride + byte_of_character(rest, column - before);
+}
 
 std::string Place::text() const {
     if (!source)

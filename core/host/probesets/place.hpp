@@ -16,6 +16,17 @@ namespace egpu::host {
 struct SourceText {
     std::string file;                ///< as it was named
     std::vector<std::string> lines;  ///< without their ends
+
+    /// To be called once the lines are there: makes what follows quick in a long line, such as one of 50,000 patterns.
+    void index_long_lines();
+    /// Characters before a byte of a line, both from 0.
+    std::uint32_t characters_before(std::size_t line, std::size_t byte) const;
+    /// The byte at which the character number `column` (from 1) of a line (from 0) begins.
+    std::size_t byte_of(std::size_t line, std::uint32_t column) const;
+
+private:
+    /// By line: characters before every kStride-th byte, without that of byte 0.
+    std::vector<std::vector<std::uint32_t>> strides_;
 };
 
 /// Where a value stands. Lines and columns (characters, not bytes) count from 1; line 0: not in a file.

@@ -6,7 +6,9 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -72,8 +74,7 @@ Place place_of(const std::shared_ptr<const SourceText>& source, const YAML::Mark
         place.column = lines.empty() ? 1 : characters(lines.back()) + 1;
         return place;
     }
-    const std::string_view line = lines[place.line - 1];
-    place.column = characters(line.substr(0, std::min<std::size_t>(line.size(), place.column - 1))) + 1;
+    place.column = source->characters_before(place.line - 1, place.column - 1) + 1;
     return place;
 }
 
@@ -152,10 +153,7 @@ private:
 
     void report(const YAML::Mark& mark, std::uint32_t length, const char* code, std::string message, std::string hint) {
         const Place place = place_of(tree_.source, mark, length);
-        const auto same = [&](const Diagnostic& each) {
-            return each.code == code && each.where.line == place.line && each.where.column == place.column;
-        };
-        if (std::none_of(tree_.problems.begin(), tree_.problems.end(), same))
+        if (reported_.emplace(code, place.line, place.column).second)
             tree_.problems.push_back(problem_at(place, code, std::move(message), std::move(hint)));
     }
 
@@ -231,6 +229,7 @@ private:
 
     Tree& tree_;
     std::vector<Open> open_;
+    std::set<std::tuple<std::string_view, std::uint32_t, std::uint32_t>> reported_;  // code, line, column
     int documents_ = 0;
 };
 
@@ -338,6 +337,7 @@ Tree parse_tree(std::string_view text, const std::string& file) {
         return tree;
     }
     source->lines = lines_of(text);
+    source->index_long_lines();
     std::string repaired(text);
     std::vector<Diagnostic> patterns;
     try {

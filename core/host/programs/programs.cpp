@@ -9,6 +9,7 @@
 #include "base/files.hpp"
 #include "host/plugins/trial.hpp"
 #include "host/programs/lookup.hpp"
+#include "host/programs/translation.hpp"
 
 namespace egpu::host {
 namespace {
@@ -125,6 +126,8 @@ void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options, co
             checked.refusal = verification.errors();
         else if (auto refusals = refused_everywhere(*verification); !refusals.empty())
             checked.refusal = std::move(refusals);
+        else if (auto everywhere = refused_in_every_kernel(*probe.object, program); !everywhere.empty())
+            checked.refusal = std::move(everywhere);
         else
             checked.verification = std::move(*verification);
         probe.programs.push_back(std::move(checked));

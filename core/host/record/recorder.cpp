@@ -99,13 +99,15 @@ Recorder::~Recorder() {
 }
 
 Result<std::unique_ptr<Recorder>> Recorder::start(RecordOptions options, std::unique_ptr<Source> source) {
+    auto state = std::make_unique<State>();
+    state->source = std::move(source);
+    // Before anything that takes time: a program that is over in milliseconds has a beginning, too, and a rate.
+    state->take();
     auto writer = RecordingWriter::create(
         options.file, static_cast<std::uint64_t>(std::max<std::int64_t>(options.interval.count(), 1)));
     if (!writer)
         return writer.errors();
-    auto state = std::make_unique<State>();
     state->options = std::move(options);
-    state->source = std::move(source);
     state->writer = std::move(*writer);
     // Signals are the main thread's business.
     sigset_t all, before;

@@ -25,6 +25,7 @@ void visit_state(View& view, Visit&& visit) {
     visit("unknown_launches", view.unknown_launches);
     visit("unasked_launches", view.unasked_launches);
     visit("partly_counted_graphs", view.partly_counted_graphs);
+    visit("not_followed_launches", view.not_followed_launches);
     visit("drained", view.drained);
     visit("agent_error", view.agent_error);
 }

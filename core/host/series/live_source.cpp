@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "host/session/control_socket.hpp"
+#include "host/sessions/open_session.hpp"
 #include "host/view/live_view.hpp"
-#include "host/view/open_session.hpp"
 #include "segment/access/process.hpp"
 #include "segment/access/shared.hpp"
 #include "segment/create/create.hpp"

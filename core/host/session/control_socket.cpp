@@ -10,11 +10,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -26,7 +28,9 @@ namespace {
 constexpr const char* kFolder = "/dev/shm";
 constexpr const char* kSuffix = ".sock";
 constexpr std::size_t kMostClients = 8;
-constexpr std::int64_t kIdleMs = 5000;    ///< a client that has not sent its line by then is sent away
+constexpr std::int64_t kIdleMs = 5000;  ///< a client that has not sent its line by then is sent away
+/// How often who waits for an answer looks whether the other is suspended; so seen twice, it is waited for no longer.
+constexpr std::int64_t kLookMs = 500;
 constexpr std::int64_t kAnswerMs = 2000;  ///< how long a client may take to read its answer
 
 std::int64_t now_ms() {
@@ -43,10 +47,13 @@ bool address_of(const std::string& path, sockaddr_un* address) {
     return true;
 }
 
-bool is_same_user(int file) {
+/// The process at the other end; nullopt where it is another user's.
+std::optional<std::uint32_t> peer_of(int file) {
     ucred peer{};
     socklen_t bytes = sizeof peer;
-    return ::getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == ::geteuid();
+    if (::getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.uid != ::geteuid())
+        return std::nullopt;
+    return static_cast<std::uint32_t>(peer.pid);
 }
 
 /// Waits for `events`, at most until the deadline.
@@ -75,6 +82,21 @@ bool send_all(int file, std::string_view text, std::int64_t deadline_ms) {
             return false;
     }
     return true;
+}
+
+enum class Wait { ready, over, suspended };
+
+/// Waits for something to read from a process, at most until the deadline.
+Wait wait_for(int file, std::uint32_t process, std::int64_t deadline_ms) {
+    for (int seen = 0; seen < 2;) {
+        if (ready(file, POLLIN, std::min(deadline_ms, now_ms() + kLookMs)))
+            return Wait::ready;
+        if (now_ms() >= deadline_ms)
+            return Wait::over;
+        // Once is no proof: a debugger holds a process for moments, too.
+        seen = segment::process_suspended(process) ? seen + 1 : 0;
+    }
+    return Wait::suspended;
 }
 
 Diagnostic not_made(const std::string& path) {
@@ -167,7 +189,7 @@ void ControlSocket::take_client() {
             ready(wake_, POLLIN, now_ms() + 100);
         return;
     }
-    if (is_same_user(file))
+    if (peer_of(file))
         clients_.push_back({file, {}, now_ms() + kIdleMs});
     else
         ::close(file);
@@ -200,8 +222,9 @@ Result<std::string> ask_session(const std::string& path, std::string_view reques
     const std::int64_t deadline = now_ms() + timeout_ms;
     sockaddr_un address;
     const int file = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    std::optional<std::uint32_t> peer;
     if (file < 0 || !address_of(path, &address) ||
-        ::connect(file, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || !is_same_user(file)) {
+        ::connect(file, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || !(peer = peer_of(file))) {
         const int why = errno;
         if (file >= 0)
             ::close(file);
@@ -214,7 +237,15 @@ Result<std::string> ask_session(const std::string& path, std::string_view reques
     answer.clear();
     while (whole && !answer.ends_with('\n')) {
         char piece[4096];
-        whole = answer.size() <= kLargestAnswer && ready(file, POLLIN, deadline);
+        const Wait waited = answer.size() <= kLargestAnswer ? wait_for(file, *peer, deadline) : Wait::over;
+        if (waited == Wait::suspended) {
+            // Who is gone when it goes on is not obeyed: see read_client().
+            ::close(file);
+            return error("EGPU-X075",
+                         fmt::format("the session's egpu process {} is suspended: it takes no requests", *peer),
+                         fmt::format("nothing was changed; fg or kill -CONT {} lets it go on", *peer));
+        }
+        whole = waited == Wait::ready;
         const ssize_t got = whole ? ::recv(file, piece, sizeof piece, 0) : 0;
         if (got > 0)
             answer.append(piece, static_cast<std::size_t>(got));

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "host/view/live_view.hpp"
+#include "inject/codegen/grids.hpp"
 #include "segment/access/shared.hpp"
 #include "segment/channel/messages.h"
 
@@ -44,6 +45,20 @@ std::uint64_t add_symbol(std::string& symbols, const std::string& name) {
     symbols += name;
     symbols.push_back('\0');
     return at;
+}
+
+/// What the agent makes a word of egpu_table of, by the entry's kind (egpu_table_entry).
+std::uint64_t offset_of(const inject::TableEntry& entry, const std::vector<maps::Layout>& layouts,
+                        std::string& symbols) {
+    switch (entry.kind) {
+        case inject::TableEntry::Kind::map_element:
+            return layouts.at(entry.map).offset_of(entry.slot, 0);
+        case inject::TableEntry::Kind::grids:
+            return inject::kGridBytes;
+        case inject::TableEntry::Kind::global:
+            break;
+    }
+    return add_symbol(symbols, entry.symbol);
 }
 
 }  // namespace
@@ -267,9 +282,7 @@ bool Server::send_copy(segment::MessageSender& sender, std::uint32_t request, co
         std::vector<egpu_table_entry> entries;
         for (const auto& entry : table) {
             egpu_table_entry out{static_cast<std::uint32_t>(entry.kind), entry.map, 0};
-            out.offset = entry.kind == inject::TableEntry::Kind::map_element
-                             ? pipeline_.layouts().at(entry.map).offset_of(entry.slot, 0)
-                             : add_symbol(symbols, entry.symbol);
+            out.offset = offset_of(entry, pipeline_.layouts(), symbols);
             entries.push_back(out);
         }
         return entries;

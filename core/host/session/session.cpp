@@ -83,36 +83,49 @@ Result<LaunchPlan> plan_for(const SessionOptions& options, const std::string& se
     return plan;
 }
 
-sigset_t watched_signals() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD})
-        ::sigaddset(&set, signal);
-    return set;
-}
+/// While it lives, signals are read, not taken: none is lost between the start and the first wait, and none ends egpu
+/// while a segment lies there that nobody else removes.
+class WatchedSignals {
+public:
+    WatchedSignals() {
+        sigset_t set;
+        ::sigemptyset(&set);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD})
+            ::sigaddset(&set, signal);
+        ::sigprocmask(SIG_BLOCK, &set, &before_);
+        descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    }
+    ~WatchedSignals() {
+        if (descriptor_ >= 0)
+            ::close(descriptor_);
+        ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+    }
+    WatchedSignals(const WatchedSignals&) = delete;
+    WatchedSignals& operator=(const WatchedSignals&) = delete;
+    int descriptor() const { return descriptor_; }
+
+private:
+    sigset_t before_{};
+    int descriptor_ = -1;
+};
 
 }  // namespace
 
 struct Session::State {
+    std::unique_ptr<WatchedSignals> signals;  // before the segment, and longer
     Pipeline pipeline;
     segment::OwnedSegment segment;
     std::unique_ptr<Server> server;
     std::unique_ptr<PluginCalls> plugins;  // after the server, which it tells what they find
     ControlSocket control;                 // after the server, which its thread uses
     pid_t child = 0;
-    int signals = -1;
-    sigset_t signals_before{};
     Clock::time_point started = Clock::now();
     std::optional<Clock::time_point> ended;
     std::uint32_t insights_wait_ms = 0;
     std::function<void(const Ending&)> on_ended;
 
-    State(Pipeline pipe, segment::OwnedSegment owned) : pipeline(std::move(pipe)), segment(std::move(owned)) {}
-    ~State() {
-        if (signals >= 0)
-            ::close(signals);
-        ::sigprocmask(SIG_SETMASK, &signals_before, nullptr);
-    }
+    State(std::unique_ptr<WatchedSignals> watched, Pipeline pipe, segment::OwnedSegment owned)
+        : signals(std::move(watched)), pipeline(std::move(pipe)), segment(std::move(owned)) {}
 };
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -137,13 +150,14 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     remove_stale_sockets();
     const std::vector<LoadedProbe> probes = options.probes;
     Pipeline pipeline(std::move(options.probes), options.kernels, kAssumedSmCount);
+    auto signals = std::make_unique<WatchedSignals>();
     auto owned = segment::OwnedSegment::create(request_for(pipeline, options));
     if (!owned)
         return owned.errors();
     const auto plan = plan_for(options, owned->name());
     if (!plan)
         return plan.errors();
-    auto state = std::make_unique<State>(std::move(pipeline), std::move(*owned));
+    auto state = std::make_unique<State>(std::move(signals), std::move(pipeline), std::move(*owned));
     state->insights_wait_ms = options.insights_wait_ms;
     state->on_ended = std::move(options.on_ended);
     auto& catalogue = state->pipeline.catalogue();
@@ -157,10 +171,6 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     catalogue.started_unix_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count();
-    // From here on signals are read, not taken: none is lost between the start and the first wait.
-    const sigset_t set = watched_signals();
-    ::sigprocmask(SIG_BLOCK, &set, &state->signals_before);
-    state->signals = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     std::atomic_ref<std::uint32_t>(state->segment.view().header().enabled).store(1);
     state->server = std::make_unique<Server>(state->segment, state->pipeline);
     Server& server = *state->server;
@@ -213,10 +223,10 @@ std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_sig
             state_->pipeline.finish_insights(std::chrono::milliseconds(state_->insights_wait_ms));
             return ending_of(status);
         }
-        pollfd watched{state_->signals, POLLIN, 0};
+        pollfd watched{state_->signals->descriptor(), POLLIN, 0};
         ::poll(&watched, 1, 1000);
         signalfd_siginfo info{};
-        while (::read(state_->signals, &info, sizeof info) == sizeof info) {
+        while (::read(state_->signals->descriptor(), &info, sizeof info) == sizeof info) {
             if (info.ssi_signo == SIGCHLD)
                 continue;
             if (!on_signal(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL))

@@ -6,18 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace egpu::host {
+#include "host/sessions/life.hpp"
 
-/// How far a session is, or how it ended.
-enum class SessionLife {
-    starting,  ///< the application has not used CUDA so far
-    running,
-    stopped,  ///< its egpu process or its application is (SIGSTOP, a debugger): it goes on when that does
-    ended,    ///< the application's agent made its final copy: totals stand
-    killed,   ///< the application is gone without a final copy
-    lost,     ///< the egpu process is gone and left the session behind
-};
-const char* to_words(SessionLife life);
+namespace egpu::host {
 
 struct RunningSession {
     std::uint32_t number = 0;  ///< as -s takes it: the pid of its egpu process

@@ -242,6 +242,7 @@ Status fill_view(const segment::View& segment, SessionView& view) {
     view.waits = read_word(header.waits);
     view.unanswered_images = read_word(header.images_unanswered);
     view.unknown_launches = read_word(header.launches_unknown);
+    view.not_followed_launches = read_word(header.launches_not_followed);
     view.unasked_launches = read_word(header.launches_unasked);
     view.partly_counted_graphs = read_word(header.graph_launches_partly);
     view.drained = read_word(header.end_reason) != EGPU_END_NONE;

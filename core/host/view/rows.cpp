@@ -231,7 +231,7 @@ std::string unit_text(const ebpf::TypeField& field, bool simulated) {
         case ebpf::Role::bytes:
             return "bytes";
         case ebpf::Role::nanoseconds:
-            return "ns";
+            return simulated ? "simulated ns" : "ns";
         case ebpf::Role::cycles:
             return simulated ? "simulated cycles" : "cycles";
         default:
@@ -251,7 +251,7 @@ std::string value_text(const ValueCell& cell, bool simulated) {
         const auto number = static_cast<double>(cell.elements[0]);
         if (cell.field->role == ebpf::Role::bytes)
             return format_bytes(number);
-        if (cell.field->role == ebpf::Role::nanoseconds)
+        if (cell.field->role == ebpf::Role::nanoseconds && !simulated)
             return format_duration_ns(number);
         const std::string unit = unit_text(*cell.field, simulated);
         return exact_text(cell, simulated) + (unit.empty() ? "" : " " + unit);
@@ -271,7 +271,7 @@ std::string value_text(const ValueCell& cell, bool simulated) {
     for (std::size_t slot = 0; slot < cell.elements.size(); ++slot) {
         below += cell.elements[slot];
         if (total != 0 && below * 2 >= total) {
-            const char* unit = cell.field->histogram == "log2_ns"       ? " ns"
+            const char* unit = cell.field->histogram == "log2_ns"       ? (simulated ? " simulated ns" : " ns")
                                : cell.field->histogram == "log2_bytes"  ? " B"
                                : cell.field->histogram == "log2_cycles" ? (simulated ? " simulated cycles" : " cycles")
                                                                         : "";

@@ -71,8 +71,8 @@ Coverage SessionView::coverage_of(const MapData& data, std::uint32_t kernel_id) 
 }
 
 bool SessionView::complete() const {
-    bool whole =
-        drained && unknown_launches == 0 && unasked_launches == 0 && partly_counted_graphs == 0 && other_processes == 0;
+    bool whole = drained && unknown_launches == 0 && unasked_launches == 0 && partly_counted_graphs == 0 &&
+                 not_followed_launches == 0 && other_processes == 0;
     // A kernel that no probe asks for is not missed; any other state than "instrumented" is.
     for (std::size_t i = 0; i < counts.size(); ++i)
         whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||

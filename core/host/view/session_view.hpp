@@ -89,6 +89,7 @@ struct SessionView {
     std::uint64_t unknown_launches = 0;       ///< of functions that belong to no image seen
     std::uint64_t unasked_launches = 0;       ///< of originals that may have been captured: the driver did not say
     std::uint64_t partly_counted_graphs = 0;  ///< graph launches that may have run kernels nobody counted
+    std::uint64_t not_followed_launches = 0;  ///< at least; whose programs once a grid did not run at the end
     bool drained = false;                     ///< the final copy was made: totals are complete
     std::optional<std::uint64_t> last_drain_age_ns;
     std::string agent_error;  ///< "" where all is well

@@ -59,8 +59,8 @@ void Emitter::check_site() {
         refuse("EGPU-P220",
                fmt::format("the kernel is for sm_{}, the oldest that egpu instruments is sm_60", function_.target.sm),
                "build the application for sm_60 or newer");
-    if (site_.granularity != Granularity::thread && site_.granularity != Granularity::warp)
-        refuse("EGPU-P228", fmt::format("once a {} is not available yet", to_name(site_.granularity)),
+    if (site_.granularity == Granularity::block)
+        refuse("EGPU-P228", "once a block is not available yet",
                "use gpu.warp/ and keep the warp with ctx->warp == 0 and the lane that leads");
 }
 
@@ -76,7 +76,7 @@ bool Emitter::is_straight() const {
 void Emitter::body() {
     std::string fires = leader_;
     bool negated = false;
-    if (site_.granularity == Granularity::thread) {
+    if (site_.granularity != Granularity::warp) {  // of a grid, the guard is the one thread
         fires = site_.guard;
         negated = site_.guard_negated;
     }

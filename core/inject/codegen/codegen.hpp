@@ -32,7 +32,8 @@ struct SiteBinding {
     ebpf::Granularity granularity = ebpf::Granularity::thread;
     ebpf::Event event = ebpf::Event::kernel_entry;
     std::uint32_t kernel_id = 0, site_id = 0;
-    std::string guard;  ///< "%p1" where the instruction is predicated; fires for lanes where it is true
+    std::string guard;  ///< "%p1" where the instruction is predicated; fires for lanes where it is true. Once a grid:
+                        ///< true in its one thread (grids.hpp)
     bool guard_negated = false;
 
     // Memory events only.
@@ -91,7 +92,7 @@ struct EmittedProbe {
 };
 
 /// The text of one firing. A program that reads the address of a load_return must find it still in its register. Errors
-/// EGPU-P22x: target below sm_60, block and grid granularity, ctx->device, latency where none is measured, arguments of
+/// EGPU-P22x: target below sm_60, block granularity, ctx->device, latency where none is measured, arguments of
 /// a device function, values of a type that fits no register, misaligned accesses.
 /// `map_base` is added to the program's map indices to name maps of the session (several
 /// objects in one session). Names made all begin with "%egpu_" or "$egpu_".

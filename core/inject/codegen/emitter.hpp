@@ -98,6 +98,7 @@ private:
     std::string address();
     std::string linear_warp();
     std::string space_of_generic();
+    std::string elapsed();
     std::string constant64(std::uint64_t number);
 
     // operands.cpp: values as text.

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "inject/codegen/emitter.hpp"
+#include "inject/codegen/grids.hpp"
 
 namespace egpu::inject {
 
@@ -77,6 +78,13 @@ std::string Emitter::space_of_generic() {
     return wide;
 }
 
+/// From the first thread's entry to now (TARGETS E2, kernel_time).
+std::string Emitter::elapsed() {
+    const std::string now = special64("%globaltimer");
+    emit(fmt::format("sub.s64 {}, {}, {}", now, now, kGridStart));
+    return now;
+}
+
 std::string Emitter::field(std::uint32_t at, const ebpf::ContextField& field) {
     static const std::map<std::string_view, const char*> kSpecial32 = {
         {"sm", "%smid"},
@@ -111,6 +119,8 @@ std::string Emitter::field(std::uint32_t at, const ebpf::ContextField& field) {
         return sectors_.empty() ? constant64(0) : widened(sectors_);
     if (name == "address")
         return address();
+    if (name == "elapsed")
+        return elapsed();
     if (name == "latency" && !site_.latency.empty())
         return site_.latency;
     if (name == "space")

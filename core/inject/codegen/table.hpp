@@ -13,6 +13,7 @@ struct TableEntry {
     enum class Kind : std::uint32_t {
         map_element = 1,  ///< address of (map, slot), shard 0, byte 0
         global = 2,       ///< address of the original's variable `symbol`
+        grids = 3,        ///< address of kGridBytes zeroes of the context, for grids.hpp
     };
     Kind kind = Kind::map_element;
     std::uint32_t map = 0, slot = 0;  ///< map of the session

@@ -32,10 +32,18 @@ Status rewrite_start(FunctionWriter& writer, const Firings& firings) {
     if (!writer.context().accumulators.empty())
         text += emit_accumulator_start(writer.context());
     for (const Firing* firing : firings) {
+        if (writer.is_once_a_grid(*firing))
+            continue;
         auto probe = writer.emit(*firing, {});
         if (!probe)
             return probe.errors();
         text += *probe;
+    }
+    if (writer.function().is_entry) {
+        auto once = grid_text(writer, firings, true);
+        if (!once)
+            return once.errors();
+        text += *once;
     }
     if (!firings.empty())
         writer.count_place();

@@ -23,11 +23,17 @@ namespace {
 Result<std::string> leaving_text(FunctionWriter& writer, const Firings& firings) {
     std::string text;
     for (const Firing* firing : firings) {
+        if (writer.is_once_a_grid(*firing))
+            continue;
         auto probe = writer.emit(*firing, {});
         if (!probe)
             return probe;
         text += *probe;
     }
+    auto once = grid_text(writer, firings, false);
+    if (!once)
+        return once;
+    text += *once;
     if (!writer.context().accumulators.empty())
         text += emit_accumulator_flush(writer.context(), false);
     return text;

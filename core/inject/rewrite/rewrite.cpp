@@ -20,13 +20,16 @@ struct AtInstruction {
 /// By where they stand. Those at kernel_exit are for every function: a device function may hold an `exit`.
 struct SortedFirings {
     Firings entry, exit;
+    bool once_a_grid = false;  ///< some program is
     std::unordered_map<const ptx::Instruction*, AtInstruction> memory;
 };
 
 SortedFirings sort_firings(const Plan& plan, const RewriteRequest& request) {
     SortedFirings result;
     for (const Firing& firing : plan.firings) {
-        const auto event = request.programs[firing.program].program->point.event;
+        const auto& point = request.programs[firing.program].program->point;
+        const auto event = point.event;
+        result.once_a_grid = result.once_a_grid || point.granularity == ebpf::Granularity::grid;
         if (event == ebpf::Event::kernel_exit)
             result.exit.push_back(&firing);
         else if (event == ebpf::Event::kernel_entry)
@@ -91,6 +94,8 @@ Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor
             context.accumulators = sums.accumulators;
         }
         writer.count_with(sums);
+        if (firings.once_a_grid)
+            writer.follow_grids();
         if (auto status = write_function(writer, firings); !status)
             return status.errors();
         next_label = context.next_label;

@@ -46,6 +46,13 @@ public:
     /// Text of the counts that stand before an instruction, or after it.
     std::string counts_at(const ptx::Instruction& instruction, bool after);
 
+    /// The entry says who came first and every exit who leaves last, for programs once a grid.
+    void follow_grids() { follows_grids_ = true; }
+    bool follows_grids() const { return follows_grids_; }
+    bool is_once_a_grid(const Firing& firing) const {
+        return request_.programs[firing.program].program->point.granularity == ebpf::Granularity::grid;
+    }
+
     /// The text of a firing with this binding; counted. Granularity, event and numbers are filled in.
     Result<std::string> emit(const Firing& firing, SiteBinding binding);
 
@@ -59,6 +66,7 @@ private:
     ptx::Editor& editor_;
     RewriteResult& result_;
     const Sums* sums_ = nullptr;
+    bool follows_grids_ = false;
     std::unordered_map<const ptx::Instruction*, std::size_t> index_of_;
     std::vector<bool> inside_call_, straight_only_;
     std::set<std::pair<std::size_t, const ptx::Instruction*>> skipped_;
@@ -70,6 +78,9 @@ std::string_view inserted(std::string_view text);
 /// Firings at one instruction, or at one function's entry or exit.
 using Firings = std::vector<const Firing*>;
 
+/// The programs that run once a grid, for the one thread of it (`entry`: the first to enter; else the last to leave),
+/// and what finds that thread. "" where the kernel has no such program.
+Result<std::string> grid_text(FunctionWriter& writer, const Firings& firings, bool entry);
 /// The start of a function: addresses, accumulators, programs at kernel_entry.
 Status rewrite_start(FunctionWriter& writer, const Firings& firings);
 /// An instruction that leaves the kernel, and the end of the entry function where control can reach it.

@@ -79,9 +79,11 @@ struct egpu_message_original {
     uint32_t reserved;
 };
 struct egpu_table_entry {
-    uint32_t kind;   /* 1: element of a map, 2: global of the original */
+    uint32_t kind;   /* 1: element of a map, 2: global of the original, 3: where launches are followed */
     uint32_t map;    /* 1: index of the map */
-    uint64_t offset; /* 1: byte offset in the map; 2: offset of the name in the symbols (NUL-ended) */
+    uint64_t offset; /* 1: byte offset in the map; 2: offset of the name in the symbols (NUL-ended); 3: bytes of
+                        memory of the context, the same for all copies, zeroes at first. Its first 8 count launches
+                        that could not be followed */
 };
 
 /* A constant of the bank's form: a variable of that name in the original and in the copy. */

@@ -77,6 +77,7 @@ SessionInfo describe(const Candidate& candidate) {
     if (!info.readable) {
         info.is_segment = error != AccessError::not_a_segment && error != AccessError::too_short &&
                           error != AccessError::map_failed && error != AccessError::not_found;
+        info.other_build = error == AccessError::other_build || error == AccessError::other_layout;
         info.unreadable = to_text(error);
         return info;
     }

@@ -15,7 +15,8 @@ struct SessionInfo {
     bool host_alive = false;
     bool is_segment = true;       ///< false: nothing of egpu has that name, or it is not laid out yet
     bool readable = false;        ///< a sound segment of this build; what stands below is then filled
-    std::string unreadable;       ///< else why: "is of another build of egpu"
+    bool other_build = false;     ///< a segment of another egpu, which that one can read
+    std::string unreadable;       ///< why not: "is of another build of egpu"
     std::uint32_t agent_pid = 0;  ///< 0: no CUDA used so far
     bool agent_alive = false;
     std::uint32_t state = 0;       ///< egpu_session_state

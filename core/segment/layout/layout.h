@@ -130,7 +130,8 @@ struct egpu_segment_header {
     uint32_t takes_turns;          /* H: 1 where some launches run the original: sampled, or outside the window */
     uint32_t launch_skip;          /* H: so many launches of each kernel run the original first */
     uint32_t launch_count;         /* H: so many run the copy then, as sample_launches says; 0: all. Their sum fits */
-    uint8_t reserved[84];
+    uint32_t launches_not_followed; /* A: at least so many whose last thread was not told (inject/codegen/grids) */
+    uint8_t reserved[80];
     uint64_t graph_launches;        /* A: launches of instantiated graphs */
     uint64_t graph_launches_partly; /* A: of these, those that may have run kernels that nobody counted */
 };

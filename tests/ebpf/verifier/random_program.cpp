@@ -243,6 +243,8 @@ std::vector<std::byte> context_of(std::uint64_t seed) {
         }
     };
     for (const ContextField& field : context_fields()) {
+        if (!field.in_mem_context)  // it lies where others of this context do
+            continue;
         std::uint64_t value = number();
         // The bounds that rules/context.cpp relies on.
         const std::array<std::pair<std::string_view, std::uint64_t>, 7> kLargest{{{"lane", 31},

@@ -6,12 +6,13 @@ import shutil
 import tempfile
 
 import states
+from places import Places
 from programs import Skip, check, equal, observe, run
 
 MOST_CALLS = 2000
 
 
-class WithFaults:
+class WithFaults(Places):
     """The places, with an installation whose agent is the one with faults."""
 
     def __init__(self, places, folder):
@@ -28,7 +29,6 @@ class WithFaults:
         shutil.copy2(agent, os.path.join(libraries, "libegpu-agent.so"))
         if os.path.isdir(os.path.join(os.path.dirname(places.binaries), "share")):
             os.symlink(os.path.join(os.path.dirname(places.binaries), "share"), os.path.join(folder, "share"))
-
 
 
 def said(outcome):
@@ -49,7 +49,6 @@ def faults_form(case, places, found, commands):
     limit = case.get("time_limit", 60)
     with tempfile.TemporaryDirectory() as folder:
         with_faults = WithFaults(places, os.path.join(folder, "egpu"))
-        with_faults.egpu_run = lambda *options: [with_faults.egpu] + places.egpu_run(*options)[1:]
         report = os.path.join(folder, "report")
         for _, command in commands:
             alone = run(command, limit, places.plain_environment())
@@ -62,7 +61,7 @@ def faults_form(case, places, found, commands):
             for number in range(1, MOST_CALLS, step):
                 if os.path.exists(report):
                     os.remove(report)
-                environment = dict(os.environ, EGPU_FAULT_CALL=str(number), EGPU_FAULT_REPORT=report)
+                environment = places.environment(EGPU_FAULT_CALL=str(number), EGPU_FAULT_REPORT=report)
                 outcome, summary = observe(with_faults, command, options, limit, environment)
                 line = first_line(report)
                 if not line:

@@ -58,7 +58,7 @@ def observe_form(case, places, found):
     for label, command in commands(case, places):
         alone = run(command, limit, places.plain_environment())
         check(alone.code == case.get("exit_code", 0), f"without egpu: exit code {alone.code}: {alone.output[-300:]}{alone.errors[-800:]}")
-        observed, summary = observe(places, command, egpu_options(case), limit, dict(os.environ, **case.get("environment", {})))
+        observed, summary = observe(places, command, egpu_options(case), limit, places.environment(**case.get("environment", {})))
         states.tell(summary, found, label, observed.errors)
         if "wrong" in case:
             found.setdefault("says", []).append(observed.errors[-300:])
@@ -66,6 +66,7 @@ def observe_form(case, places, found):
         check(summary is not None, f"a summary was written ({observed.errors[-800:]})")
         states.check_states(case, summary, observed.errors)
         states.check_constants(case, summary, found)
+        states.check_followed(case, summary, found)
         if "workload" in case:
             expected = json.loads(run([places.workload, "--expected"] + case["workload"], 30).output)
             states.check_closed_form(summary, expected)

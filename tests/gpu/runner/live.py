@@ -17,7 +17,7 @@ def can_change(places):
 
 def ask(places, process, *words):
     return subprocess.run([places.egpu, *words, "-s", str(process.pid)], capture_output=True, text=True, timeout=60,
-                          check=False, stdin=subprocess.DEVNULL)
+                          check=False, env=places.environment(), stdin=subprocess.DEVNULL)
 
 
 def wait_for_session(places, process):
@@ -86,7 +86,7 @@ def live_form(case, places, found, commands):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "summary.json")
             options = case.get("egpu", ["-p", "bandwidth"])
-            process = start(places.egpu_run("--summary", path, *options) + ["--"] + command)
+            process = start(places.egpu_run("--summary", path, *options) + ["--"] + command, places.environment())
             try:
                 made = refused = 0
                 texts = set()

@@ -9,14 +9,22 @@ import os
 import platform
 import subprocess
 import sys
-import time
 
 import forms
 import recordings
+from jobs import run_all
 from places import Places
-from programs import Skip
 
+# The most that a session of the bundled probes takes.
+SESSION_BYTES = 32 << 20
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def at_least_one(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is too few: 1 or more")
+    return number
 
 
 def parse():
@@ -30,10 +38,22 @@ def parse():
     parser.add_argument("--prebuilt", action="store_true", help="build nothing: programs that are not there are skipped")
     parser.add_argument("--build", action="store_true", help="build the programs of the cases and stop")
     parser.add_argument("--quick", action="store_true", help="shorter runs of the long cases")
+    parser.add_argument("--jobs", type=at_least_one, default=1, metavar="N",
+                        help="N cases at a time, and N runs at a time in a case of many; cases that measure, or need the "
+                        "whole device, run alone after the others (default: 1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="begin no further case after S seconds")
     parser.add_argument("--json", metavar="FILE", help="write what each case showed")
     parser.add_argument("--record", metavar="FOLDER", help="record the driver calls of NVIDIA's runtime and stop")
     return parser.parse_args()
+
+
+def need_shared_memory(jobs):
+    """Sessions that run at a time share /dev/shm, which is small in a container."""
+    room = os.statvfs("/dev/shm")
+    fit = room.f_bavail * room.f_frsize // SESSION_BYTES
+    if jobs > 1 and jobs > fit:
+        sys.exit(f"tests/gpu/run: --jobs {jobs}: /dev/shm has room for {fit} sessions of {SESSION_BYTES >> 20} MiB; "
+                 f"take --jobs {max(fit, 1)}, or make it larger")
 
 
 def load_cases():
@@ -52,24 +72,6 @@ def selected(cases, options):
     if not chosen:
         sys.exit(f"tests/gpu/run: no case matches {' '.join(options.names)}; --list names them")
     return chosen
-
-
-def verdict(case, places):
-    """(word, text, details) of one case."""
-    if places.simulated and "simulated" in case:
-        return "skipped", case["simulated"], {}
-    if not places.simulated and "gpu" in case:
-        return "skipped", case["gpu"], {}
-    found = {}
-    try:
-        forms.FORMS[case.get("form", "observe")](case, places, found)
-        return "passed", "", found
-    except Skip as reason:
-        return "skipped", str(reason), found
-    except AssertionError as problem:
-        return "failed", str(problem), found
-    except Exception as problem:  # a fault of the test itself fails the case, not the run
-        return "failed", f"{type(problem).__name__}: {problem}", found
 
 
 def machine(places):
@@ -99,30 +101,6 @@ def report(results, about, path):
     return 1 if count["failed"] else 0
 
 
-def run_all(cases, places, options):
-    results = {}
-    begin = time.monotonic()
-    for case in cases:
-        name = case["name"]
-        started = time.monotonic()
-        if options.seconds and started - begin > options.seconds:
-            results[name] = ("skipped", f"the {options.seconds:g} s of --seconds were over", {}, 0.0)
-            continue
-        print(f"[ RUN      ] {name}: {case['what']}", flush=True)
-        word, text, found = verdict(case, places)
-        took = time.monotonic() - started
-        results[name] = (word, text, found, took)
-        for line in found.get("says", []):
-            print(f"  {line}")
-        if word == "passed":
-            print(f"[       OK ] {name} ({int(took * 1000)} ms)", flush=True)
-        elif word == "skipped":
-            print(f"Skipped\n{text}\n[  SKIPPED ] {name} (0 ms)", flush=True)
-        else:
-            print(f"FAILED {name}: {text}\n[  FAILED  ] {name} ({int(took * 1000)} ms)", flush=True)
-    return results
-
-
 def main():
     options = parse()
     cases = selected(load_cases(), options)
@@ -137,6 +115,11 @@ def main():
         sys.exit(f"tests/gpu/run: no egpu at {places.egpu}: build it (scripts/build dev) or say where it is (--egpu)")
     if options.record:
         return recordings.record_all(places, options.record)
+    need_shared_memory(options.jobs)
     about = machine(places)
     print(f"tests/gpu/run: {about.get('gpu', 'the simulated GPU')}, {places.egpu}, {about['date']}", flush=True)
-    return report(run_all(cases, places, options), about, options.json)
+    try:
+        return report(run_all(cases, places, options), about, options.json)
+    except KeyboardInterrupt:
+        print("tests/gpu/run: stopped; its programs are ended", file=sys.stderr)
+        return 130

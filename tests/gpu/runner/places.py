@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where things are: egpu, its programs, the toolkit; and which GPU is meant."""
+import copy
 import os
 import shutil
 
@@ -15,6 +16,8 @@ class Places:
         self.simulated = options.simulated
         self.prebuilt = options.prebuilt
         self.quick = options.quick
+        self.jobs = getattr(options, "jobs", 1)  # tests/bench has these places too, and runs one at a time
+        self.folder = None
         self.egpu = os.path.abspath(options.egpu or os.path.join(ROOT, "build", "dev", "bin", "egpu"))
         self.binaries = os.path.dirname(self.egpu)
         prefix = os.path.dirname(self.binaries)
@@ -28,6 +31,20 @@ class Places:
                                        os.path.join(prefix, "workloads", "egpu-endings")])
         cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
         self.nvcc = first_existing([os.environ.get("CUDACXX")]) or shutil.which("nvcc") or first_existing([os.path.join(cuda, "bin", "nvcc")])
+
+    def for_case(self, folder):
+        """The same places, with a folder of the case's own."""
+        own = copy.copy(self)
+        own.folder = folder
+        return own
+
+    def environment(self, **more):
+        """For egpu: cache and temporary files lie in the case's folder."""
+        return dict(os.environ, EGPU_CACHE_DIR=os.path.join(self.folder, "cache"), TMPDIR=self.folder, **more)
+
+    def left_behind(self):
+        """What lies in the case's folder beside the cache: temporary files that egpu forgot."""
+        return sorted(set(os.listdir(self.folder)) - {"cache"})
 
     def plain_environment(self):
         """For a program without egpu: on the simulated GPU the stand-ins, preloaded by hand."""

@@ -6,11 +6,19 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
+import time
 
 from places import ROOT
 
 GENCODE = ["-gencode", "arch=compute_90,code=[compute_90,sm_90]"]
 PTX_ONLY = ["-gencode", "arch=compute_90,code=compute_90"]
+
+# Cases that run at a time (--jobs) share these.
+GUARD = threading.Lock()
+RUNNING = set()  # processes that were started and not yet waited for
+STOPPING = threading.Event()  # nothing more is started
+BUILDS = {}  # a lock for each program: two cases may need the same one
 
 
 class Skip(Exception):
@@ -60,7 +68,13 @@ def build(source, runtime, options, places):
         return program
     if places.nvcc is None:
         raise Skip("needs nvcc")
-    path = os.path.join(ROOT, source)
+    with GUARD:
+        building = BUILDS.setdefault(program, threading.Lock())
+    with building:
+        return build_if_changed(os.path.join(ROOT, source), runtime, options, program, places)
+
+
+def build_if_changed(path, runtime, options, program, places):
     line = command_line(path, runtime, options, program, places.nvcc)
     wanted = digest(path, line)
     stamp = program + ".built-from"
@@ -106,18 +120,44 @@ class Outcome:
 
 def start(command, environment=None):
     """Starts a program in a process group of its own, so that a time limit ends all of it and nothing else."""
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env=environment, start_new_session=True)
+    if STOPPING.is_set():
+        raise Skip("the run was stopped")
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=environment, start_new_session=True)
+    with GUARD:
+        RUNNING.add(process)
+    return process
 
 
-def end_group(process):
+def end_group(process, number=signal.SIGKILL):
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, number)
     except ProcessLookupError:
         pass
 
 
+def end_all():
+    """The person stops the run: no program of it outlives it, and egpu gets the time to clear its session away."""
+    STOPPING.set()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with GUARD:
+            for process in RUNNING:
+                end_group(process, number)
+        deadline = time.monotonic() + 5
+        while any(process.poll() is None for process in list(RUNNING)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+
 def finish(process, seconds):
+    try:
+        return outcome_of(process, seconds)
+    finally:
+        with GUARD:
+            if process.returncode is not None:
+                RUNNING.discard(process)
+
+
+def outcome_of(process, seconds):
     try:
         output, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -137,7 +177,7 @@ def observe(places, command, options, seconds, environment=None):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "summary.json")
         line = places.egpu_run("--summary", path, *options) + ["--"] + command
-        outcome = run(line, seconds, environment)
+        outcome = run(line, seconds, environment or places.environment())
         return outcome, read_summary(path)
 
 

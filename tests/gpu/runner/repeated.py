@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many small runs and many loads: nothing is kept on the host, on the device or in /dev/shm."""
+import concurrent.futures
 import os
 import subprocess
 
@@ -18,26 +19,44 @@ def device_memory_used(places):
 
 def segments(pids):
     """What egpu processes with these pids left; other sessions of this user may come and go."""
-    return sorted(name for name in os.listdir("/dev/shm")
-                  if any(name.startswith(f"egpu-{os.getuid()}-{pid}") for pid in pids))
+    names = {f"egpu-{os.getuid()}-{pid}{suffix}" for pid in pids for suffix in ("", ".sock")}
+    return sorted(names & set(os.listdir("/dev/shm")))
 
 
 def repeated_form(case, places, found, commands):
-    """The program under egpu `runs` times; afterwards the device and /dev/shm hold what they held before."""
+    """The program under egpu `runs` times, several at a time; afterwards, when none of them runs, the device, /dev/shm and
+    the folder of temporary files hold what they held before."""
     runs = case["quick_runs"] if places.quick or places.simulated else case["runs"]
+    options = case.get("egpu", ["-p", "bandwidth"])
     before, pids = device_memory_used(places), []
+
+    def once(number, command):
+        outcome, summary = observe(places, command, options, 60)
+        pids.append(outcome.pid)
+        equal(outcome.code, 0, f"exit code of run {number} ({outcome.errors[-800:]})")
+        return summary
+
+    def again(number, command, first):
+        equal(states.counted(once(number, command)), first, f"counts of run {number}")
+
     for _, command in commands:
-        for number in range(runs):
-            outcome, summary = observe(places, command, case.get("egpu", ["-p", "bandwidth"]), 60)
-            pids.append(outcome.pid)
-            equal(outcome.code, 0, f"exit code of run {number + 1} ({outcome.errors[-800:]})")
-            if number == 0:
-                states.tell(summary, found)
-                first = states.counted(summary)
-            equal(states.counted(summary), first, f"counts of run {number + 1}")
+        # The first by itself: the others find its copies in the cache, and are compared with it.
+        summary = once(1, command)
+        states.tell(summary, found)
+        with concurrent.futures.ThreadPoolExecutor(places.jobs) as pool:
+            others = [pool.submit(again, number, command, states.counted(summary)) for number in range(2, runs + 1)]
+            try:
+                for one in concurrent.futures.as_completed(others):
+                    one.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     after = device_memory_used(places)
-    found.setdefault("says", []).append(f"{runs} runs; device memory used: {before} MiB before, {after} MiB after")
+    found.setdefault("says", []).append(f"{runs} runs, {places.jobs} at a time; device memory used: {before} MiB before, "
+                                        f"{after} MiB after")
+    equal(len(pids), runs * len(commands), "runs")
     equal(segments(pids), [], "segments left behind")
+    equal(places.left_behind(), [], "temporary files left behind")
     if before is not None:
         check(after - before <= 16, f"device memory kept: {after - before} MiB")
 

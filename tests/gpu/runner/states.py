@@ -104,3 +104,23 @@ def check_closed_form(summary, expected):
     equal(counted(summary), accesses, "accesses")
     equal(counted(summary, "requested_bytes"), sizes, "requested bytes")
     equal({kernel["mangled"]: kernel["launches"] for kernel in summary["kernels"] if kernel["launches"]}, launches, "launches")
+
+
+def check_followed(case, summary, found):
+    """Where kernel-times ran: every instrumented launch was followed from its first thread to its last, and took time."""
+    if "kernel-times" not in case.get("egpu", []):
+        return
+    values = {}
+    for metric in summary["metrics"]:
+        if metric["name"] in ("kernel-times.launches", "kernel-times.kernel_time"):
+            values.setdefault(metric["kernel"], {})[metric["name"].split(".")[1]] = metric["value"] or 0
+    check(values, "kernel-times has a value")
+    for kernel in summary["kernels"]:
+        if not kernel["launches_instrumented"]:
+            continue
+        of_kernel = values.get(kernel["id"], {"launches": 0, "kernel_time": 0})
+        equal(of_kernel["launches"], kernel["launches_instrumented"], f"launches of {short(kernel)} followed to their end")
+        mean = of_kernel["kernel_time"] / of_kernel["launches"]
+        check(0 < mean < 60e9, f"{short(kernel)} takes {mean} ns a launch")
+        found.setdefault("says", []).append(f"{short(kernel)}: {mean / 1000:.2f} us a launch from first entry to last exit")
+    equal(summary["launches_not_followed"], 0, "launches that were not followed")

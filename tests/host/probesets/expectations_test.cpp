@@ -104,6 +104,22 @@ TEST(Expectations, OfACounterAreOfTheSum) {
     EXPECT_EQ(judge(view, expectation(Bound::at_least, 141)).text(), "p.bytes is 140 B, expected at least 141 B");
 }
 
+TEST(Expectations, WhatFailsShowsDigitsThatDiffer) {
+    SessionView view = counted_session();
+    fill(view);
+    const std::uint64_t large = 12'582'913;
+    std::memcpy(view.maps[0].values.data(), &large, 8);
+    EXPECT_EQ(judge(view, expectation(Bound::at_most, 12'582'912, "first")).text(),
+              "p.bytes {kernel: first} is 12 582 913 B, expected at most 12 582 912 B");
+    EXPECT_EQ(judge(view, expectation(Bound::at_most, 5'000'000, "first")).text(),
+              "p.bytes {kernel: first} is 12.6 MB, expected at most 5.00 MB");
+    view.drained = false;
+    EXPECT_EQ(
+        judge(view, expectation(Bound::equals, 12'582'914, "first")).text(),
+        "p.bytes {kernel: first} is at least 12 582 913 B (the maps were not copied at the end), expected exactly "
+        "12 582 914 B");
+}
+
 TEST(Expectations, ATotalThatMayBeMorePassesAtLeastOnly) {
     const struct {
         const char* what;

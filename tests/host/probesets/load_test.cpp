@@ -63,6 +63,47 @@ TEST(LoadProbeSet, ColumnsCountCharacters) {
     EXPECT_EQ(set.error().quoted.at(0).underline_length, 5u);
 }
 
+TEST(LoadProbeSet, ColumnsOfALongLineCountCharactersToo) {
+    std::string text = head("a") + kProbes + "kernels: [";
+    std::uint32_t column = 11;
+    for (int i = 0; i < 1000; ++i, column += 5)
+        text += "größ" + std::string(i % 2 == 0 ? "," : " ,");  // no two strides begin alike
+    column += 500;
+    text += " {x: y}]\n";
+    Texts texts{{{"a.yaml", text}}, {}};
+    const auto set = load_probe_set("a.yaml", texts.access());
+    ASSERT_FALSE(set);
+    EXPECT_EQ(set.error().where.column, column + 1);
+    const auto& quoted = set.error().quoted.at(0);
+    std::size_t at = 0;
+    for (std::uint32_t left = quoted.underline_column; --left != 0;)
+        do
+            ++at;
+        while ((static_cast<unsigned char>(quoted.text.at(at)) & 0xc0) == 0x80);
+    EXPECT_EQ(quoted.text.substr(at, 4), "{x: ") << quoted.text;
+}
+
+// Each place was once looked for from its line's begin: minutes for a file of one line.
+TEST(LoadProbeSet, AMebibyteInOneLineEndsSomewhere) {
+    std::string text = head("a") + kProbes + "kernels: [";
+    while (text.size() < (std::size_t{1} << 20) - 10)
+        text += "a, ";
+    Texts texts{{{"a.yaml", text + "b]\n"}}, {}};
+    const auto set = load_probe_set("a.yaml", texts.access());
+    ASSERT_TRUE(set) << to_text(set.error());
+    EXPECT_GT(set->kernels.at(0).include.size(), 300'000u);
+}
+
+TEST(LoadProbeSet, AsManyMistakesInOneLineEndSomewhere) {
+    std::string text = head("a") + kProbes + "kernels: [";
+    while (text.size() < (std::size_t{1} << 20) - 10)
+        text += "!t a, ";
+    Texts texts{{{"a.yaml", text + "b]\n"}}, {}};
+    const auto set = load_probe_set("a.yaml", texts.access());
+    ASSERT_FALSE(set);
+    EXPECT_EQ(set.error().code, "EGPU-S005");
+}
+
 TEST(LoadProbeSet, WindowsLineEndsAndAByteOrderMarkAreFine) {
     Texts texts{{{"a.yaml",
                   "\xef\xbb\xbf"

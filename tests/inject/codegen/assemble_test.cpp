@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "harness.hpp"
+#include "inject/codegen/grids.hpp"
 #include "inject/compile/compile.hpp"
 
 namespace egpu::inject::testing {
@@ -179,7 +180,7 @@ TEST_F(Assemble, EveryField) {
     for (const char* section : {"gpu/mem", "gpu.warp/mem"}) {
         std::string body;
         for (const auto& field : context_fields()) {
-            if (field.name == "device" || field.variability == Variability::site)
+            if (!field.in_mem_context || field.name == "device" || field.variability == Variability::site)
                 continue;
             body += fmt::format("ldx{} %r1, [%r9+{}]\nadd %r0, %r1\n", field.bytes == 8 ? "dw" : "w", field.offset);
         }
@@ -195,6 +196,22 @@ TEST_F(Assemble, EveryField) {
                 if (space == Space::constant)
                     harness.site.address_base = "";
             });
+    }
+}
+
+/// What finds a launch's first and last thread, and a program that one of them runs.
+TEST_F(Assemble, OnceAGrid) {
+    const Object object = assembled(storing("ldxdw %r1, [%r9+88]\nadd %r0, %r1\n"), "gpu.grid/kernel_exit");
+    for (const auto& machine : kMachines) {
+        Harness harness(object, machine.target);
+        harness.site.guard = kGridThread;
+        const auto program = harness.emit(object);
+        ASSERT_TRUE(program) << to_text(program.error());
+        EmittedProbe both;
+        both.text = "\t{\n" + grid_declarations() + emit_grid_arrival(harness.function).text +
+                    emit_grid_arrived(harness.function).text + "\t}\n\t{\n" + grid_declarations() +
+                    emit_grid_departure(harness.function).text + program->text + "\t}\n";
+        accept(harness.module(both), machine.architecture, fmt::format("once a grid, sm_{}", machine.target));
     }
 }
 

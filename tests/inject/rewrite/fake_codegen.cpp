@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "inject/codegen/codegen.hpp"
+#include "inject/codegen/grids.hpp"
 
 namespace egpu::inject {
 
@@ -68,6 +69,22 @@ EmittedProbe emit_lane_adds(FunctionContext&, const std::vector<Share>& amounts)
 
 std::string emit_accumulator_flush(FunctionContext& function, bool) {
     return fmt::format("\t<flush {}>\n", function.accumulators.size());
+}
+
+std::string grid_declarations() {
+    return "\t<declare the grid's thread>\n";
+}
+
+EmittedProbe emit_grid_arrival(FunctionContext&) {
+    return {"\t<first of the grid?>\n", 1};
+}
+
+EmittedProbe emit_grid_arrived(FunctionContext&) {
+    return {"\t<fence>\n", 1};
+}
+
+EmittedProbe emit_grid_departure(FunctionContext&) {
+    return {"\t<last of the grid?>\n", 1};
 }
 
 }  // namespace egpu::inject

@@ -25,6 +25,20 @@ constexpr std::array kBounds{
     FieldBound{"sectors", 0, 64},                                    // a lane's 32 bytes lie in two sectors at most
 };
 
+/// Whether the field has its value where the program runs.
+bool is_known(const Scene& scene, const ContextField& field) {
+    const Event event = scene.program.point.event;
+    switch (field.when) {
+        case ContextField::When::return_events:
+            return event == Event::load_return || event == Event::atomic_return;
+        case ContextField::When::grid_exit:
+            return event == Event::kernel_exit && scene.program.point.granularity == Granularity::grid;
+        case ContextField::When::always:
+            break;
+    }
+    return true;
+}
+
 Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes) {
     Refusal refusal;
     refusal.code = "EGPU-V012";
@@ -38,12 +52,14 @@ Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes)
     refusal.message = fmt::format("this is no field of struct {}", type);
     refusal.why = fmt::format("it reads {} bytes at offset {}; only whole fields can be read", bytes, span.first);
     for (const ContextField& field : context_fields())
-        if (field.offset == span.first && field.bytes == bytes && scene.context == ContextKind::kernel)
+        if (field.offset == span.first && field.bytes == bytes && field.in_mem_context &&
+            scene.context == ContextKind::kernel)
             refusal.why = fmt::format("'{}' exists at events of memory accesses only; this program runs at gpu/{}",
                                       field.name, to_name(scene.program.point.event));
     for (const ContextField& field : context_fields()) {
         const bool inside = span.first >= field.offset && span.end <= field.offset + std::int64_t{field.bytes};
-        if (inside && field.bytes != bytes && field_named(scene.context, field.name) != nullptr)
+        if (inside && field.bytes != bytes && field_named(scene.context, field.name) != nullptr &&
+            is_known(scene, field))
             refusal.why = fmt::format("it reads {} of the {} bytes of '{}'; only whole fields can be read", bytes,
                                       field.bytes, field.name);
     }
@@ -75,12 +91,15 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
         refusal.fix = "SEC(\"gpu.warp/...\") runs once a warp";
         return refusal;
     }
-    const Event event = scene.program.point.event;
-    if (field->return_events_only && event != Event::load_return && event != Event::atomic_return) {
+    if (!is_known(scene, *field)) {
+        const bool is_latency = field->when == ContextField::When::return_events;
         refusal.code = "EGPU-V012";
-        refusal.message = fmt::format("'{}' is not known yet at gpu/{}", field->name, to_name(event));
-        refusal.why = "it ends when the value is there";
-        refusal.fix = "use gpu/load_return";
+        refusal.message =
+            is_latency ? fmt::format("'{}' is not known yet at gpu/{}", field->name, to_name(scene.program.point.event))
+                       : fmt::format("'{}' is not known at {}", field->name, to_section(scene.program.point));
+        refusal.why = is_latency ? "it ends when the value is there"
+                                 : "it is a launch's time from its first thread to enter to its last to leave";
+        refusal.fix = is_latency ? "use gpu/load_return" : "use SEC(\"gpu.grid/kernel_exit\")";
         return refusal;
     }
     return std::nullopt;

@@ -87,6 +87,7 @@ enum { EGPU_F_MAPPED = 1 << 28, EGPU_F_LINUX = 1 << 29 };
 
 struct egpu_kernel_ctx {		/* kernel_entry, kernel_exit, barrier, branch, basic_block, call, mma, instruction */
 	EGPU_COMMON_FIELDS;
+	egpu_ns_t elapsed;		/* warp; gpu.grid/kernel_exit only: since the launch's first thread entered */
 } EGPU_CTX;
 
 struct egpu_mem_ctx {			/* load, store, atomic, mem, load_return (0.1); async_copy, atomic_return */

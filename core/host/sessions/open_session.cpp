@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/view/open_session.hpp"
+#include "host/sessions/open_session.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "host/catalogue/catalogue.hpp"
-#include "segment/access/process.hpp"
+#include "host/sessions/life.hpp"
 #include "segment/access/shared.hpp"
 #include "segment/create/create.hpp"
 #include "segment/create/sessions.hpp"
@@ -39,9 +39,10 @@ std::vector<segment::SessionInfo> open_sessions() {
     return sessions;
 }
 
-/// One that has used CUDA so far, and whose egpu process nobody stopped by a signal.
-bool is_running(const segment::SessionInfo& session) {
-    return session.agent_pid != 0 && !segment::process_suspended(session.host_pid);
+/// One that has used CUDA so far, and that nothing holds.
+bool has_begun(const segment::SessionInfo& session) {
+    const SessionLife life = life_of(session);
+    return life != SessionLife::starting && life != SessionLife::suspended;
 }
 
 Result<segment::SessionInfo> named(const std::string& wanted) {
@@ -59,9 +60,9 @@ Result<segment::SessionInfo> only_one() {
     auto sessions = open_sessions();
     if (sessions.empty())
         return error("EGPU-X060", "no session runs", "start one: egpu run -p WHAT -- PROGRAM, or egpu demo --loop");
-    // One that only starts, or is stopped, is meant where there is no other.
-    if (std::any_of(sessions.begin(), sessions.end(), is_running))
-        std::erase_if(sessions, [](const segment::SessionInfo& session) { return !is_running(session); });
+    // One that only starts, or is suspended, is meant where there is no other.
+    if (std::any_of(sessions.begin(), sessions.end(), has_begun))
+        std::erase_if(sessions, [](const segment::SessionInfo& session) { return !has_begun(session); });
     if (sessions.size() > 1)
         return error("EGPU-X060", "several sessions run", "choose one with -s: " + list_text(sessions));
     return sessions.front();
