@@ -10,8 +10,10 @@
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/run_report.hpp"
+#include "cli/session_info.hpp"
 #include "cli/sessions.hpp"
 #include "cli/terminal.hpp"
+#include "host/view/map_users.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -23,10 +25,10 @@ struct MapOptions {
     bool json = false;
 };
 
-std::string age_line(const host::MapData& data, const host::SessionView& view) {
+std::string age_line(const host::MapData& data, const host::SessionView& view, bool ended) {
     if (!data.age_ns)
         return "not copied from the GPU yet\n";
-    const std::string part = coverage_text(view, data);
+    const std::string part = coverage_text(view, data, ended);
     return fmt::format("copied from the GPU {} ago, {} of {} entries{}{}\n",
                        format_duration_ns(static_cast<double>(*data.age_ns)), format_count(data.slots),
                        format_count(data.map->definition.max_entries), part.empty() ? "" : ", ", part);
@@ -38,23 +40,30 @@ std::string header_of(const host::Map& map, const ebpf::TypeField& field, bool s
     return host::column_name(map, field) + (unit.empty() ? "" : fmt::format(" ({})", unit));
 }
 
-void print_table(const host::MapData& data, const host::SessionView& view) {
+void print_table(const host::MapData& data, const host::SessionView& view, bool ended) {
+    if (const std::string why = host::why_not_counted(view, data); !why.empty()) {
+        fmt::print("n/a: {}\n", why);
+        return;
+    }
     TextTable table;
+    std::vector<bool> unknown;
     const auto rows = host::read_rows(data, view.catalogue);
     for (const auto& field : data.map->definition.key.fields)
         if (field.elements == 1)
             table.column(host::column_name(field), Align::left);
-    for (const auto& field : data.map->definition.value.fields)
+    for (const auto& field : data.map->definition.value.fields) {
         table.column(header_of(*data.map, field, view.simulated));
+        unknown.push_back(!host::why_not_counted(view, data, &field).empty());
+    }
     for (const auto& row : rows) {
         std::vector<std::string> cells;
         for (const auto& cell : row.key)
             cells.push_back(cell.text);
-        for (const auto& cell : row.values)
-            cells.push_back(host::exact_text(cell, view.simulated));
+        for (std::size_t i = 0; i < row.values.size(); ++i)
+            cells.push_back(unknown[i] ? "n/a" : host::exact_text(row.values[i], view.simulated));
         table.row(std::move(cells));
     }
-    fmt::print("{}{}", table.text(), age_line(data, view));
+    fmt::print("{}{}", table.text(), age_line(data, view, ended));
 }
 
 /// A struct as an object of its fields, a bare scalar as itself (bpftool's shape, plus names).
@@ -68,14 +77,19 @@ ordered_json cells_json(const Cells& cells, const ToJson& to_json) {
     return object;
 }
 
+/// null where no program of the map's ran; so is a field that none counted.
 ordered_json rows_json(const host::MapData& data, const host::SessionView& view) {
+    if (!host::why_not_counted(view, data).empty())
+        return nullptr;
     ordered_json rows = ordered_json::array();
     for (const auto& row : host::read_rows(data, view.catalogue)) {
         const auto key = [](const host::KeyCell& cell) {
             const bool named = cell.text != std::to_string(cell.raw);
             return named ? ordered_json(cell.text) : ordered_json(cell.raw);
         };
-        const auto value = [](const host::ValueCell& cell) {
+        const auto value = [&](const host::ValueCell& cell) {
+            if (!host::why_not_counted(view, data, cell.field).empty())
+                return ordered_json(nullptr);
             if (cell.elements.size() != 1)
                 return ordered_json(cell.elements);
             return cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
@@ -135,7 +149,7 @@ int dump_maps(const MapOptions& options) {
     for (const auto* data : wanted) {
         if (wanted.size() > 1)
             fmt::print("{}{}\n", data == wanted.front() ? "" : "\n", data->map->name);
-        print_table(*data, *view);
+        print_table(*data, *view, names_file(options.session));
     }
     return kYes;
 }

@@ -146,7 +146,11 @@ void add_change(CLI::App& command, host::ProbeAction action, const char* name, c
     if (action != host::ProbeAction::remove)
         change
             ->add_option("WHAT", options->request.what,
-                         "A plugin's or program's name, a .so, .bpf.c or .bpf.o file, as -p of egpu run takes it")
+                         std::string("A plugin's or program's name, a .so, .bpf.c or .bpf.o file, as -p of egpu run "
+                                     "takes it") +
+                             (action == host::ProbeAction::add
+                                  ? "; or the name of a probe that was removed, which comes back as it was"
+                                  : ""))
             ->required();
     add_session_option(*change, options->session);
     change->add_flag("-j,--json", options->json, "Print JSON");

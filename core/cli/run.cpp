@@ -60,24 +60,30 @@ bool choose_device(const RunOptions& options) {
     return options.simulated || !driver;
 }
 
-/// A probe of which no program was accepted observes nothing: better to stop before the program starts.
-bool all_usable(const std::vector<host::LoadedProbe>& probes, bool quiet) {
+/// A probe of which no program was accepted observes nothing, with --strict one that lacks a program does not observe
+/// what was asked for: better to stop before the program starts. What is said of refused programs goes to `said`.
+bool all_usable(const std::vector<host::LoadedProbe>& probes, bool strict, std::vector<std::string>& said) {
     bool usable = true;
     for (const auto& probe : probes) {
-        bool any = false;
+        std::size_t accepted = 0;
         for (const auto& checked : probe.programs) {
-            any = any || checked.verification.has_value();
+            accepted += checked.verification.has_value() ? 1 : 0;
             for (const auto& refusal : checked.refusal)
-                if (!checked.verification)
+                if (!checked.verification) {
                     say(refusal);
+                    said.push_back(to_text(refusal));
+                }
         }
-        if (!any) {
-            say(error("EGPU-A001", fmt::format("probe {} was refused: the program was not started", probe.name),
-                      "egpu check -v FILE shows the verifier's whole walk"));
-            usable = false;
-        }
+        if (accepted == probe.programs.size() || (accepted != 0 && !strict))
+            continue;
+        const std::string what = accepted == 0
+                                     ? fmt::format("probe {} was refused", probe.name)
+                                     : fmt::format("--strict: {} of {} programs of probe {} were refused",
+                                                   probe.programs.size() - accepted, probe.programs.size(), probe.name);
+        say(error("EGPU-A001", what + ": the program was not started",
+                  "egpu check -v FILE shows the verifier's whole walk"));
+        usable = false;
     }
-    static_cast<void>(quiet);
     return usable;
 }
 
@@ -87,6 +93,7 @@ struct RunPlan {
     Settled settled;
     std::vector<std::string> names;               ///< of sets and probes asked for
     std::vector<host::Expectation> expectations;  ///< of all sets
+    std::vector<std::string> said;                ///< before the program started, as text: not to be said again
 };
 
 Result<std::string> summary_name(const RunPlan& plan, int pid) {
@@ -152,9 +159,10 @@ Verdict report_end(const RunPlan& plan, RunOutcome& outcome) {
     auto warnings = nowhere_warnings(view, options.probes.kernels);
     const bool nowhere = !warnings.empty();
     const auto mistyped = mistyped_kernel_warnings(view, options.probes.kernels);
+    const auto refused = refused_warnings(view);
     const auto incomplete = completeness_warnings(view);
     const bool partial = misses_launches(view);
-    for (const auto* more : {&mistyped, &incomplete})
+    for (const auto* more : {&mistyped, &refused, &incomplete})
         warnings.insert(warnings.end(), more->begin(), more->end());
     for (const auto& warning : warnings)
         outcome.facts.diagnostics.push_back(to_text(warning));
@@ -162,7 +170,8 @@ Verdict report_end(const RunPlan& plan, RunOutcome& outcome) {
         outcome.facts.expectations = host::evaluate(plan.expectations, view, outcome.facts.elapsed_s);
     if (!options.quiet && options.report) {
         for (const auto& text : view.catalogue.diagnostics)
-            say(text);
+            if (std::find(plan.said.begin(), plan.said.end(), text) == plan.said.end())
+                say(text);
         std::string report;
         for (const auto& line : run_report(view, outcome.facts))
             report += line + "\n";
@@ -197,6 +206,7 @@ std::function<bool(int, bool)> signal_handler(host::Session& session, const RunO
             if (auto view = session.view()) {
                 host::RunFacts facts;
                 facts.elapsed_s = session.elapsed_seconds();
+                facts.ended = false;
                 std::string text = fmt::format("after {:.1f} s, so far:\n", facts.elapsed_s);
                 for (const auto& line : run_report(*view, facts))
                     text += line + "\n";
@@ -243,12 +253,17 @@ RunOutcome run_program(const RunOptions& options) {
     if (!kernel_patterns_are_fine(options.probes))
         return failed(kUsage);
     auto asked = load_probes(options.probes, given->decided(options.settings));
-    if (!asked || !all_usable(asked->probes, options.quiet))
+    if (!asked)
         return failed(host::kCannot);
     // Who only lists kernels asked for no files of the set's.
-    RunPlan plan{options, settle(options.settings, *given, options.report ? asked->settings : host::RunSettings{}),
-                 std::move(asked->names), std::move(asked->expectations)};
+    RunPlan plan{options,
+                 settle(options.settings, *given, options.report ? asked->settings : host::RunSettings{}),
+                 std::move(asked->names),
+                 std::move(asked->expectations),
+                 {}};
     const Settled& settled = plan.settled;
+    if (!all_usable(asked->probes, settled.strict, plan.said))
+        return failed(host::kCannot);
     if (options.overhead && (settled.sample_launches > 1 || settled.launches != host::LaunchWindow{})) {
         say(error("EGPU-X055",
                   fmt::format("--overhead and {} can't be had at once: both decide which launches run the probes",

@@ -15,6 +15,7 @@
 #include "cli/terminal.hpp"
 #include "host/findings/findings.hpp"
 #include "host/findings/metrics.hpp"
+#include "host/view/map_users.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -47,6 +48,8 @@ std::string program_name(const SessionView& view) {
 }
 
 std::string how_it_ended(const host::RunFacts& facts) {
+    if (!facts.ended)
+        return "still runs";
     if (facts.ending.signal)
         return fmt::format("was ended by signal {} ({})", *facts.ending.signal, ::strsignal(*facts.ending.signal));
     return fmt::format("exited with {}", facts.ending.exit_code);
@@ -55,6 +58,13 @@ std::string how_it_ended(const host::RunFacts& facts) {
 std::uint64_t launched_kernels(const SessionView& view) {
     return static_cast<std::uint64_t>(
         std::count_if(view.counts.begin(), view.counts.end(), [](const auto& count) { return count.launches != 0; }));
+}
+
+std::uint64_t refused_programs(const SessionView& view) {
+    const auto& programs = view.catalogue.probes;
+    return static_cast<std::uint64_t>(std::count_if(programs.begin(), programs.end(), [](const host::Probe& program) {
+        return program.state == host::ProbeState::refused;
+    }));
 }
 
 std::string first_line(const SessionView& view, const host::RunFacts& facts) {
@@ -81,7 +91,12 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     std::uint64_t refused = 0;
     for (const auto& data : view.maps)
         refused += data.refused_keys;
-    return line + (refused == 0 ? ", nothing dropped" : fmt::format(", {} dropped", counted(refused, "key")));
+    if (const auto programs = refused_programs(view); programs != 0)
+        line +=
+            fmt::format(", {} of {} refused", format_count(programs), counted(view.catalogue.probes.size(), "program"));
+    else if (refused == 0)
+        line += ", nothing dropped";
+    return line + (refused == 0 ? "" : fmt::format(", {} dropped", counted(refused, "key")));
 }
 
 /// Launches by state and reason where not all were instrumented (E6.3).
@@ -248,45 +263,61 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         lines.push_back(fmt::format("  ({} more: --summary FILE lists all)", order.size() - kMostKernelRows));
 }
 
+/// The first rows of a map, a cell that no program counted as n/a.
+TextTable map_table(const SessionView& view, const host::MapData& data, const std::vector<host::Row>& rows,
+                    std::size_t most) {
+    TextTable table;
+    for (const auto& cell : rows[0].key)
+        table.column(host::column_name(*cell.field), Align::left);
+    std::vector<bool> unknown;
+    for (const auto& cell : rows[0].values) {
+        table.column(host::column_name(*data.map, *cell.field));
+        unknown.push_back(!host::why_not_counted(view, data, cell.field).empty());
+    }
+    for (const auto& row : rows) {
+        if (table.rows() == most)
+            break;
+        std::vector<std::string> cells;
+        for (const auto& cell : row.key)
+            cells.push_back(cell.text);
+        for (std::size_t i = 0; i < row.values.size(); ++i)
+            cells.push_back(unknown[i] ? "n/a" : host::value_text(row.values[i], view.simulated));
+        table.row(std::move(cells));
+    }
+    return table;
+}
+
 /// Rows of maps that no column above shows, so that a probe of one's own needs nothing else (E3.3).
-void add_own_maps(const SessionView& view, std::vector<std::string>& lines) {
+void add_own_maps(const SessionView& view, bool ended, std::vector<std::string>& lines) {
     constexpr std::size_t kMostRows = 8;
     const bool several = view.maps.size() > 1;
     for (const auto& data : view.maps) {
         if (host::feeds_metrics(view, data))
             continue;
+        if (const std::string why = host::why_not_counted(view, data); !why.empty()) {
+            lines.emplace_back();
+            lines.push_back(fmt::format("  {}: n/a ({})", data.map->name, why));
+            continue;
+        }
         const auto rows = host::read_rows(data, view.catalogue);
+        const std::string part = coverage_text(view, data, ended);
         if (rows.empty()) {
             // Nothing counted is a result too, where the probe ran.
             if (view.coverage_of(data).covered != 0 && view.drained) {
                 lines.emplace_back();
-                lines.push_back(fmt::format("  {}: no entry", data.map->name));
+                lines.push_back(
+                    fmt::format("  {}: no entry{}", data.map->name, part.empty() ? "" : fmt::format(" ({})", part)));
             }
             continue;
-        }
-        TextTable table;
-        for (const auto& cell : rows[0].key)
-            table.column(host::column_name(*cell.field), Align::left);
-        for (const auto& cell : rows[0].values)
-            table.column(host::column_name(*data.map, *cell.field));
-        for (const auto& row : rows) {
-            if (table.rows() == kMostRows)
-                break;
-            std::vector<std::string> cells;
-            for (const auto& cell : row.key)
-                cells.push_back(cell.text);
-            for (const auto& cell : row.values)
-                cells.push_back(host::value_text(cell, view.simulated));
-            table.row(std::move(cells));
         }
         lines.emplace_back();
         if (several)
             lines.push_back("  " + data.map->name);
-        for (const auto& line : table.lines())
+        for (const auto& line : map_table(view, data, rows, kMostRows).lines())
             lines.push_back("  " + line);
         if (rows.size() > kMostRows)
             lines.push_back(fmt::format("  ({} more: --summary FILE lists all)", rows.size() - kMostRows));
-        if (const std::string part = coverage_text(view, data); !part.empty())
+        if (!part.empty())
             lines.push_back("  " + part);
     }
 }
@@ -311,14 +342,22 @@ void add_wrapped(const std::string& text, std::vector<std::string>& lines) {
 
 }  // namespace
 
-std::string coverage_text(const SessionView& view, const host::MapData& data) {
+std::string coverage_text(const SessionView& view, const host::MapData& data, bool ended) {
+    std::vector<std::string> parts;
     const auto coverage = view.coverage_of(data);
-    if (coverage.whole())
-        return {};
     const std::string launches =
         fmt::format("{} of {} launches", format_count(coverage.covered), format_count(coverage.launches));
+    if (ended && !view.drained)
+        parts.emplace_back("at least: there was no copy of the map at the end");
     // The launches are those of now, the values those of the last copy.
-    return view.drained ? "counted in " + launches : "at least: by now the probe ran in " + launches;
+    if (!coverage.whole())
+        parts.push_back(view.drained || ended ? "counted in " + launches
+                                              : "at least: by now the probe ran in " + launches);
+    if (data.refused_keys != 0)
+        parts.push_back(fmt::format("at least: {} found the map full", counted(data.refused_keys, "key")));
+    if (const auto refused = host::refused_users(view, data); !refused.empty())
+        parts.push_back(fmt::format("at least: {}, the others counted this", host::refused_text(refused)));
+    return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 std::vector<std::string> run_report(const SessionView& view, const host::RunFacts& facts) {
@@ -327,7 +366,7 @@ std::vector<std::string> run_report(const SessionView& view, const host::RunFact
         return lines;
     add_states(view, lines);
     add_kernels(view, lines);
-    add_own_maps(view, lines);
+    add_own_maps(view, facts.ended, lines);
     const auto findings = host::find_all(view);
     if (!findings.empty())
         lines.emplace_back();

@@ -12,9 +12,10 @@
 
 namespace egpu::cli {
 
-/// "counted in 12 of 100 launches" (or, where the values are not the last ones, "at least: by now ...") where a map's
-/// probe did not see all launches of its kernels; else "".
-std::string coverage_text(const host::SessionView& view, const host::MapData& data);
+/// Why a map's values are not all that there was to count: "counted in 12 of 100 launches" (or, where they are not the
+/// last ones, "at least: by now ..."), no copy at the end of a session that has `ended`, a full map, a program that was
+/// refused; "" where they are all.
+std::string coverage_text(const host::SessionView& view, const host::MapData& data, bool ended);
 
 /// Lines without their "egpu: " prefix; at most 20 and the findings.
 std::vector<std::string> run_report(const host::SessionView& view, const host::RunFacts& facts);
@@ -23,6 +24,9 @@ std::vector<std::string> run_report(const host::SessionView& view, const host::R
 std::vector<Diagnostic> nowhere_warnings(const host::SessionView& view, const host::KernelSelection& selection);
 /// The one for a probe that is known to have run in no launched kernel.
 Diagnostic nowhere_warning(const host::SessionView& view, const host::Probe& probe);
+
+/// A program that was refused while others of its probe ran, and what that means for its maps.
+std::vector<Diagnostic> refused_warnings(const host::SessionView& view);
 
 /// Patterns of -k that match no launched kernel, where another one matches.
 std::vector<Diagnostic> mistyped_kernel_warnings(const host::SessionView& view, const host::KernelSelection& selection);

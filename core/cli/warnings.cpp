@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "cli/run_report.hpp"
 #include "host/view/live_view.hpp"
+#include "host/view/map_users.hpp"
 
 namespace egpu::cli {
 namespace {
@@ -247,7 +248,11 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
 
 /// Probes that came or went while another one kept their kernel instrumented: what they say is of some launches only.
 void add_partly_covered(const SessionView& view, std::vector<Diagnostic>& warnings) {
-    for (const auto& probe : view.catalogue.probes)
+    std::vector<std::string> seen;  // a probe has an entry for each of its programs
+    for (const auto& probe : view.catalogue.probes) {
+        if (std::find(seen.begin(), seen.end(), probe.probe) != seen.end())
+            continue;
+        seen.push_back(probe.probe);
         for (std::size_t i = 0; view.catalogue.changes != 0 && i < view.catalogue.kernels.size(); ++i) {
             const auto& kernel = view.catalogue.kernels[i];
             const auto part = view.coverage(probe.probe, kernel.id);
@@ -258,6 +263,7 @@ void add_partly_covered(const SessionView& view, std::vector<Diagnostic>& warnin
                                 "added or removed while it ran",
                                 probe.probe, kernel.name, format_count(part.covered), format_count(part.launches))));
         }
+    }
 }
 
 std::string why_former(const host::FormerLaunches& former) {
@@ -345,6 +351,27 @@ std::vector<Diagnostic> nowhere_warnings(const SessionView& view, const host::Ke
             probe.state == ProbeState::detached || ran(view, probe))
             continue;
         warnings.push_back(nowhere(view, probe, selection));
+    }
+    return warnings;
+}
+
+std::vector<Diagnostic> refused_warnings(const SessionView& view) {
+    std::vector<Diagnostic> warnings;
+    for (const auto& probe : view.catalogue.probes) {
+        if (probe.state != ProbeState::refused)
+            continue;
+        std::vector<std::string> shared, unknown;
+        for (const auto& data : view.maps) {
+            const auto refused = host::refused_users(view, data);
+            if (std::find(refused.begin(), refused.end(), &probe) != refused.end())
+                (host::why_not_counted(view, data).empty() ? shared : unknown).push_back(data.map->name);
+        }
+        std::string text = fmt::format("program {}/{} was refused and counted nothing", probe.probe, probe.program);
+        if (!unknown.empty())
+            text += fmt::format("; not known: {}", fmt::join(unknown, ", "));
+        if (!shared.empty())
+            text += fmt::format("; only what others counted is in {}", fmt::join(shared, ", "));
+        warnings.push_back(warning("EGPU-A036", text, "the refusal says what to change; --strict takes no such probe"));
     }
     return warnings;
 }

@@ -28,6 +28,28 @@ def sampled():
     equal(summary["session"]["complete"], False, "totals of all launches are not there")
 
 
+@case("a probe of a file comes back by its name, and what changed is said once for all its programs")
+def back_by_name():
+    two = os.path.join(FOLDER, "two.bpf.c")
+    with open(program("stores"), encoding="utf-8") as file:
+        text = file.read()
+    with open(two, "w", encoding="utf-8") as file:
+        file.write(text + text[text.index("SEC(\"gpu/store"):text.index("char LICENSE")].replace("on_store", "again"))
+    with Run(probes=[two, "bandwidth"]) as run:
+        run.wait_for_launches(which=1)
+        run.change("remove", "two")
+        equal(run.probes()["two"]["state"], "detached", "state")
+        run.wait_for_launches()
+        equal(run.change("add", "two")["maps"], "kept", "maps")
+        equal(run.probes()["two"]["state"], "attached", "state")
+        run.wait_for_launches(which=1)
+        twice = run.ask("probe", "add", "two")
+        equal((twice.returncode, b"EGPU-A042" in twice.stderr), (1, True), "one that is there: " + twice.stderr.decode())
+        text, summary = run.stop()
+    equal(text.count("values of two for"), 1, "warnings of its part: " + text)
+    check_counts(summary, "two.stores", 2 * ELEMENTS)
+
+
 @case("sampling with eight threads takes turns exactly")
 def sampled_threads():
     done, summary = observed([WORKLOAD, "threads", "--elements", str(ELEMENTS), "--launches", "25"], options=["--sample", "launches=1/3"])

@@ -40,9 +40,12 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
         content.variability = most_varying(content.variability, access.pointer.scalar.variability);
         if (called.arguments[argument] == ArgumentKind::map_key)
             key = content;
-        if (called.arguments[argument] == ArgumentKind::map_value)
-            if (auto refusal = check_update_source(scene(state), state.get(1).map, content))
+        if (called.arguments[argument] == ArgumentKind::map_value) {
+            const std::uint32_t map = state.get(1).map;
+            if (auto refusal = check_update_source(scene(state), map, content))
                 return refusal;
+            found_.values_written.insert({map, 0, object_.maps[map].value_bytes});
+        }
         if (access.kind == AccessKind::write) {
             Scalar written;
             written.variability = Variability::lane;

@@ -129,6 +129,7 @@ Verdict Walk::step_store(State& state) {
         if (auto refusal = check_shared_store(scene(state), access, stored))
             return refusal;
         note(state, note_decided_store(scene(state), access));
+        note_written(access);
     } else {
         const Span span = span_of(access);
         const bool whole = span.exact && access.bytes == 8;
@@ -147,6 +148,13 @@ Verdict Walk::step_store(State& state) {
     }
     ++state.at;
     return std::nullopt;
+}
+
+/// Of a checked access to a map's value.
+void Walk::note_written(const MemoryAccess& access) {
+    const Span span = span_of(access);
+    found_.values_written.insert(
+        {access.pointer.map, static_cast<std::uint32_t>(span.first), static_cast<std::uint32_t>(span.end)});
 }
 
 /// An addition may be kept in a register where that holds at each visit: one to another element rules it out.
@@ -186,6 +194,7 @@ Verdict Walk::step_atomic(State& state) {
         state.set(result, loaded(state, access));
     }
     note_atomic(state.at, access, fetches);
+    note_written(access);
     state.cost = state.cost + Cost{0, 0, 1};
     ++state.at;
     return std::nullopt;

@@ -2,6 +2,7 @@
 // Shows that a program is safe at any site, or says in the user's source why not.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -19,6 +20,12 @@ struct VerifierOptions {
     bool keep_walk = false;                ///< fill Verification::walk (-v)
 };
 
+/// Bytes of a map's value that some path may write.
+struct ValueWrite {
+    std::uint32_t map = 0, first = 0, end = 0;
+    auto operator<=>(const ValueWrite&) const = default;
+};
+
 /// What the walk found out; printed by `egpu check`, used by later stages.
 struct Verification {
     std::uint32_t worst_instructions = 0;  ///< on the longest path, helpers weighted
@@ -27,6 +34,7 @@ struct Verification {
     std::uint32_t stack_bytes = 0;
     std::set<std::string> fields_read;  ///< context fields, "bytes_per_lane"
     std::set<std::uint32_t> maps_used;
+    std::set<ValueWrite> values_written;  ///< a field that stands in none of them is nothing that this program counts
     /// Map lookups whose key depends on more than site fields: (instruction, map). Empty: all keys are static.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups;
     std::set<std::uint32_t> atomics;  ///< instructions that are atomic operations, reached on some path

@@ -48,6 +48,7 @@ private:
     Verdict step_store(State& state);
     Verdict step_atomic(State& state);
     Value loaded(State& state, const MemoryAccess& access);
+    void note_written(const MemoryAccess& access);
     void note_atomic(std::uint32_t at, const MemoryAccess& access, bool fetches);
     Verdict use_stack(const State& state, const MemoryAccess& access);
 

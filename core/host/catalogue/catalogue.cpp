@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/catalogue/catalogue.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <exception>
@@ -195,6 +196,12 @@ const char* to_name(Proof proof) {
     return kProofs[static_cast<std::size_t>(proof)];
 }
 
+bool MapUse::writes(const ebpf::TypeField& field) const {
+    const std::uint64_t end = field.offset + std::uint64_t{field.bytes} * field.elements;
+    return std::any_of(written.begin(), written.end(),
+                       [&](const auto& bytes) { return bytes.first < end && field.offset < bytes.second; });
+}
+
 Figures Kernel::resident_warps() const {
     const auto of = [this](const std::optional<std::uint32_t>& registers) {
         return registers && architecture != 0 ? std::optional(host::resident_warps(architecture, *registers, bounds))
@@ -220,6 +227,24 @@ std::vector<KernelSelection> selections_from_json(const json& list) {
     return selections;
 }
 
+json uses_to_json(const std::optional<std::vector<MapUse>>& uses) {
+    if (!uses)
+        return nullptr;
+    json list = json::array();
+    for (const auto& use : *uses)
+        list.push_back({use.map, use.written});
+    return list;
+}
+
+std::optional<std::vector<MapUse>> uses_from_json(const json& list) {
+    if (list.is_null())
+        return std::nullopt;
+    std::vector<MapUse> uses;
+    for (const auto& entry : list)
+        uses.push_back({entry.at(0), entry.at(1).get<std::vector<std::pair<std::uint32_t, std::uint32_t>>>()});
+    return uses;
+}
+
 }  // namespace
 
 std::string to_json(const Catalogue& catalogue) {
@@ -238,7 +263,8 @@ std::string to_json(const Catalogue& catalogue) {
                           {"kernels", probe.kernels},
                           {"notes", probe.notes},
                           {"attached_unix_ms", probe.attached_unix_ms},
-                          {"detached_unix_ms", probe.detached_unix_ms}});
+                          {"detached_unix_ms", probe.detached_unix_ms},
+                          {"maps", uses_to_json(probe.maps)}});
     for (const auto& site : catalogue.sites)
         sites.push_back({site.id, site.kernel_id, site.file, site.line, site.opcode, site.function});
     for (const auto& copy : catalogue.copies)
@@ -299,6 +325,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
             probe.notes = entry.at("notes").get<std::vector<std::string>>();
             probe.attached_unix_ms = entry.at("attached_unix_ms");
             probe.detached_unix_ms = entry.at("detached_unix_ms");
+            probe.maps = uses_from_json(entry.value("maps", json()));
             catalogue.probes.push_back(std::move(probe));
         }
         for (const auto& entry : whole.at("sites"))

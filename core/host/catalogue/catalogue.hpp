@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -70,6 +71,13 @@ struct Copy {
     std::vector<std::uint32_t> probes;  ///< indices in Catalogue::probes of those that run in it
 };
 
+/// A map that a program uses, and what it may write of a value.
+struct MapUse {
+    std::uint32_t map = 0;                                         ///< index in Catalogue::maps
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> written;  ///< bytes: first, end; of a refused one not known
+    bool writes(const ebpf::TypeField& field) const;
+};
+
 struct Probe {
     std::string probe;                        ///< "bandwidth"
     std::string program;                      ///< "count_traffic"
@@ -82,6 +90,8 @@ struct Probe {
     std::vector<std::string> notes;     ///< "2 tensor copies: unknown size"
     std::int64_t attached_unix_ms = 0;  ///< when it was added to the running session, last; 0: there from the start
     std::int64_t detached_unix_ms = 0;  ///< when it was removed; 0: it was not
+    /// Maps that the program names, a refused one's too; nullopt in a recording of an older build.
+    std::optional<std::vector<MapUse>> maps;
 };
 
 struct Site {

@@ -8,6 +8,8 @@
 #include "base/patterns.hpp"
 #include "base/units.hpp"
 #include "host/export/metrics_json.hpp"
+#include "host/findings/metrics.hpp"
+#include "host/view/map_users.hpp"
 
 namespace egpu::host {
 namespace {
@@ -90,6 +92,50 @@ std::string full_map(const SessionView& view, const std::string& probe) {
     return {};
 }
 
+/// A map and its field that count a metric.
+struct Counter {
+    const MapData* data = nullptr;
+    const ebpf::TypeField* field = nullptr;
+};
+
+std::vector<Counter> counters_of(const SessionView& view, const std::string& metric) {
+    std::vector<Counter> counters;
+    for (const auto& data : view.maps)
+        for (const auto& field : data.map->definition.value.fields)
+            if (metric_name(data, field) == metric)
+                counters.push_back({&data, &field});
+    return counters;
+}
+
+/// What a probe's rates and shares are made of.
+std::vector<Counter> counters_of_derived(const SessionView& view, const std::string& probe) {
+    std::vector<Counter> counters;
+    for (const auto& data : view.maps)
+        if (data.probe() == probe && feeds_metrics(view, data))
+            counters.push_back({&data, nullptr});
+    return counters;
+}
+
+/// Programs that were refused and would have counted some of it, too: "program on_exit was refused"; "" where none.
+std::string refused_part(const SessionView& view, const std::vector<Counter>& counters) {
+    for (const auto& counter : counters)
+        if (const auto refused = refused_users(view, *counter.data); !refused.empty())
+            return refused_text(refused);
+    return {};
+}
+
+/// Why none of its counters counted; "" where one did.
+std::string nothing_counted(const SessionView& view, const std::vector<Counter>& counters) {
+    std::string why;
+    for (const auto& counter : counters) {
+        const std::string reason = why_not_counted(view, *counter.data, counter.field);
+        if (reason.empty())
+            return {};
+        why = reason;
+    }
+    return why;
+}
+
 /// Why a probe's totals may be more than they show; "" where they are exact.
 std::string why_at_least(const SessionView& view, const std::string& probe, const std::string& pattern) {
     if (!view.drained)
@@ -139,12 +185,16 @@ void add_up(ExpectationResult& result, const ordered_json& metrics, const Sessio
     const Expectation& expectation = result.expectation;
     const std::string probe = part_before(expectation.metric.value, '.');
     const std::string pattern = kernel_pattern(expectation);
+    const auto counters = counters_of(view, expectation.metric.value);
     result.reason = why_unknown(view, probe, pattern);
+    if (result.reason.empty())
+        result.reason = nothing_counted(view, counters);
     if (!result.reason.empty())
         return;
     Quantity sum = 0;
     for (const auto& metric : metrics) {
-        if (!matches(metric, expectation, view.catalogue))
+        // What one of several maps lacks makes a sum of the others, at least; it has no labels to match.
+        if (metric.contains("reason") || !matches(metric, expectation, view.catalogue))
             continue;
         const auto value = metric.find("value");
         if (value == metric.end() || value->is_null()) {
@@ -158,7 +208,9 @@ void add_up(ExpectationResult& result, const ordered_json& metrics, const Sessio
     }
     // A key that is not there was never counted: 0, where all was seen.
     result.value = sum;
-    result.reason = why_at_least(view, probe, pattern);
+    result.reason = refused_part(view, counters);
+    if (result.reason.empty())
+        result.reason = why_at_least(view, probe, pattern);
     result.at_least = !result.reason.empty();
 }
 
@@ -170,6 +222,8 @@ void take_worst(ExpectationResult& result, const ordered_json& metrics, const Se
     result.reason = why_unknown(view, probe, pattern);
     if (result.reason.empty())
         result.reason = out_of_reach(view, probe, pattern);
+    if (result.reason.empty())
+        result.reason = refused_part(view, counters_of_derived(view, probe));
     if (!result.reason.empty())
         return;
     const auto distance = [&](Quantity value) {

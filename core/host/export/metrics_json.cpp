@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "host/findings/metrics.hpp"
+#include "host/view/map_users.hpp"
 
 namespace egpu::host {
 namespace {
@@ -52,27 +53,59 @@ std::string probe_of(const MapData& data) {
     return data.map->name.substr(0, data.map->name.find('/'));
 }
 
+/// Name, map and unit of a field's metric; labels and values follow.
+ordered_json metric_of(const SessionView& view, const MapData& data, const ebpf::TypeField& field) {
+    ordered_json metric;
+    metric["name"] = metric_name(data, field);
+    metric["map"] = data.map->definition.name;
+    if (!field.histogram.empty())
+        metric["histogram"] = field.histogram;
+    const bool is_time = field.role == ebpf::Role::cycles || field.role == ebpf::Role::nanoseconds;
+    metric["unit"] = fmt::format("{}{}", view.simulated && is_time ? "simulated " : "", unit_of(field.role));
+    return metric;
+}
+
+/// Of fields that no program counted, whatever the map holds for others: null, for a reason, and of no launch.
+void add_unknown(const SessionView& view, const MapData& data, const ebpf::TypeField& field, const std::string& why,
+                 ordered_json& metrics) {
+    ordered_json metric = metric_of(view, data, field);
+    metric["launches"] = view.launches();
+    metric["launches_covered"] = 0;
+    metric["value"] = nullptr;
+    metric["reason"] = why;
+    metrics.push_back(std::move(metric));
+}
+
+ordered_json names_of(const std::vector<const Probe*>& programs) {
+    ordered_json names = ordered_json::array();
+    for (const Probe* program : programs)
+        names.push_back(program->program);
+    return names;
+}
+
 void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& metrics) {
-    const std::string probe = probe_of(data);
+    const auto refused = refused_users(view, data);
+    std::vector<bool> unknown;
+    for (const auto& field : data.map->definition.value.fields) {
+        const std::string why = why_not_counted(view, data, &field);
+        unknown.push_back(!why.empty());
+        if (!why.empty())
+            add_unknown(view, data, field, why, metrics);
+    }
     for (const auto& row : read_rows(data, view.catalogue)) {
-        // Rows of a kernel that never ran instrumented hold nothing: unknown, not 0.
-        const bool counted = row.kernel_id == 0 || view.counts[row.kernel_id - 1].instrumented != 0;
         const Coverage coverage = view.coverage_of(data, row.kernel_id);
-        for (const auto& cell : row.values) {
-            const std::string field = cell.field->name.empty() || !cell.field->histogram.empty()
-                                          ? data.map->definition.name
-                                          : cell.field->name;
-            ordered_json metric;
-            metric["name"] = probe + "." + field;
-            metric["map"] = data.map->definition.name;
-            if (!cell.field->histogram.empty())
-                metric["histogram"] = cell.field->histogram;
-            const bool is_time = cell.field->role == ebpf::Role::cycles || cell.field->role == ebpf::Role::nanoseconds;
-            metric["unit"] =
-                fmt::format("{}{}", view.simulated && is_time ? "simulated " : "", unit_of(cell.field->role));
+        // Rows of a kernel that never ran instrumented hold nothing: unknown, not 0.
+        const bool counted = row.kernel_id == 0 || coverage.covered != 0;
+        for (std::size_t i = 0; i < row.values.size(); ++i) {
+            const auto& cell = row.values[i];
+            if (i < unknown.size() && unknown[i])
+                continue;
+            ordered_json metric = metric_of(view, data, *cell.field);
             add_labels(view, row, metric);
             metric["launches"] = coverage.launches;
             metric["launches_covered"] = coverage.covered;
+            if (!refused.empty())
+                metric["programs_refused"] = names_of(refused);
             if (!counted)
                 metric["value"] = nullptr;
             else if (cell.elements.size() == 1)
@@ -135,10 +168,14 @@ void add_derived(const SessionView& view, ordered_json& metrics) {
 
 }  // namespace
 
+std::string metric_name(const MapData& data, const ebpf::TypeField& field) {
+    return probe_of(data) + "." + column_name(*data.map, field);
+}
+
 ordered_json metrics_json(const SessionView& view) {
     ordered_json metrics = ordered_json::array();
     for (const auto& data : view.maps)
-        if (data.age_ns)
+        if (data.age_ns || !why_not_counted(view, data).empty())  // a map that no copy uses is not copied
             add_metrics_of(view, data, metrics);
     add_derived(view, metrics);
     return metrics;

@@ -14,6 +14,7 @@ namespace egpu::host {
 
 struct RunFacts {
     double elapsed_s = 0;
+    bool ended = true;  ///< false: a report while it runs
     Ending ending;
     std::int32_t application_pid = 0;
     std::vector<ExpectationResult> expectations;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "host/view/map_users.hpp"
+
 namespace egpu::host {
 namespace {
 
@@ -48,9 +50,9 @@ void add_traffic(const MapData& data, const SessionView& view, std::map<std::uin
 
 /// A kernel that was counted whole and made no access of one kind has 0 of it, not "n/a"; anything else stays unknown.
 void complete_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
-    const bool whole = view.drained && data.refused_keys == 0;
+    const bool whole = view.drained && data.refused_keys == 0 && refused_users(view, data).empty();
     const bool loads = covers(view, data, ebpf::Event::load), stores = covers(view, data, ebpf::Event::store);
-    const auto by_kernel = view.coverage_by_kernel(data.probe());
+    const auto by_kernel = view.coverage_by_kernel(data);
     for (const auto& kernel : view.catalogue.kernels) {
         const Coverage coverage =
             kernel.id >= 1 && kernel.id <= by_kernel.size() ? by_kernel[kernel.id - 1] : Coverage{};
@@ -194,7 +196,7 @@ bool feeds_metrics(const SessionView& view, const MapData& data) {
 std::vector<SiteMetrics> site_metrics(const SessionView& view) {
     std::vector<SiteMetrics> sites;
     if (const MapData* data = sector_map(view)) {
-        const auto by_kernel = view.coverage_by_kernel(data->probe());
+        const auto by_kernel = view.coverage_by_kernel(*data);
         for (const auto& row : read_rows(*data, view.catalogue)) {
             const auto requests = row.value_named("requests");
             const auto sectors = row.value_named("sectors");

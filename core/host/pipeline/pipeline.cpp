@@ -8,6 +8,7 @@
 #include "base/names.hpp"
 #include "base/version.hpp"
 #include "host/pipeline/eligibility.hpp"
+#include "host/pipeline/map_uses.hpp"
 #include "inject/compile/options.hpp"
 #include "ptx/syntax/parser.hpp"
 
@@ -63,6 +64,7 @@ void Pipeline::add_probe_entries(std::uint32_t loaded, std::uint32_t map_base) {
         state.program = program.name;
         state.section = program.section;
         state.selections = probe.kernels;
+        state.maps = map_uses(program, checked, map_base);
         // A program of that name that was set aside goes on in its entry: its maps do.
         const auto same = std::find_if(catalogue_.probes.begin(), catalogue_.probes.end(), [&](const Probe& each) {
             return each.probe == probe.name && each.program == program.name;
@@ -336,8 +338,9 @@ void Pipeline::constants_by_address(std::uint32_t kernel_id, const std::string& 
         kernel.notes.push_back(note);
 }
 
-void Pipeline::note_once(const std::string& text) {
+void Pipeline::note_once(const std::string& text, const std::string& code) {
     Diagnostic note;
+    note.code = code;
     note.severity = Severity::warning;
     note.message = text;
     const std::string line = to_text(note);

@@ -127,7 +127,7 @@ public:
     /// Its form with constants in its own bank could not be loaded, the other one was.
     void constants_by_address(std::uint32_t kernel_id, const std::string& reason);
     /// Adds a warning to the session's diagnostics, the same text once.
-    void note_once(const std::string& text);
+    void note_once(const std::string& text, const std::string& code = {});
 
     /// Figures of kernels without programs, and whether their PTX is proved to be their source, are found out in the
     /// background, after an answer was given. Takes over what is known by now; true where that was something.

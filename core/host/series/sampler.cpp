@@ -278,7 +278,7 @@ void Sampler::sample_traffic(const SessionView& view, Sample& sample) {
         const auto index = static_cast<std::size_t>(source->data - view.maps.data());
         sums = sum_traffic(*source->data, maps_[index], kernels);
         counts = counting(view, *source->data);
-        coverage = view.coverage_by_kernel(source->data->probe());
+        coverage = view.coverage_by_kernel(*source->data);
         sample.clocks[kTrafficClock] = sample.clocks[kFirstMapClock + index];
     }
     std::uint64_t covered = 0;

@@ -28,6 +28,13 @@ ProbeAnswer refused(const std::vector<Diagnostic>& problems) {
     return answer;
 }
 
+/// Removed or attached; what it is from need not be anywhere any more.
+bool session_knows(Server& server, const std::string& name) {
+    const Catalogue catalogue = server.catalogue();
+    return std::any_of(catalogue.probes.begin(), catalogue.probes.end(),
+                       [&](const Probe& probe) { return probe.probe == name; });
+}
+
 Result<ProbeChange> change(Server& server, const ProbeRequest& request) {
     if (request.action == ProbeAction::remove)
         return server.remove_probe(request.name);
@@ -42,6 +49,10 @@ Result<ProbeChange> change(Server& server, const ProbeRequest& request) {
         return all;
     }
     auto probe = load_probe(request.what);
+    // A probe that was given as a file and removed comes back by its name, too.
+    if (!probe && probe.error().code == "EGPU-X021" && request.action == ProbeAction::add &&
+        session_knows(server, request.what))
+        return server.restore_probe(request.what);
     if (!probe)
         return probe.errors();
     return request.action == ProbeAction::add ? server.add_probe(std::move(*probe))

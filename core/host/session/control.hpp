@@ -17,7 +17,7 @@ enum class ProbeAction { add, remove, replace, restore, stop };
 struct ProbeRequest {
     ProbeAction action = ProbeAction::add;
     std::string name;  ///< of the session's probe: remove, replace, restore
-    std::string what;  ///< a program's name, or a file's whole path: add, replace
+    std::string what;  ///< add, replace: a program's name or a file's whole path; add: of a removed probe, too
 };
 
 struct KernelOutcome {

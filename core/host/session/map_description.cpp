@@ -27,6 +27,10 @@ std::optional<std::uint64_t> summed_words(const ebpf::MapDefinition& map) {
 
 }  // namespace
 
+bool adds_up(const Map& map) {
+    return summed_words(map.definition).has_value();
+}
+
 segment::MapDescription describe(const Map& map, const maps::Layout& layout) {
     segment::MapDescription description;
     description.name = map.name;

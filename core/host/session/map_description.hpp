@@ -10,4 +10,7 @@ namespace egpu::host {
 
 segment::MapDescription describe(const Map& map, const maps::Layout& layout);
 
+/// Whether what several contexts or devices counted into the map can be added up.
+bool adds_up(const Map& map);
+
 }  // namespace egpu::host

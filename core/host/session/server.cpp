@@ -8,7 +8,9 @@
 #include <exception>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "host/session/map_description.hpp"
 #include "host/view/live_view.hpp"
 #include "inject/codegen/grids.hpp"
 #include "segment/access/shared.hpp"
@@ -59,6 +61,27 @@ std::uint64_t offset_of(const inject::TableEntry& entry, const std::vector<maps:
             break;
     }
     return add_symbol(symbols, entry.symbol);
+}
+
+/// Why launches of a copy's kernel beside the first context run the original; the same for kernels with the same maps.
+std::string one_place_text(const Catalogue& catalogue, std::uint32_t copy_id) {
+    std::vector<std::string> programs, maps;
+    const auto add = [](std::vector<std::string>& names, const std::string& name) {
+        if (std::find(names.begin(), names.end(), name) == names.end())
+            names.push_back(name);
+    };
+    for (const std::uint32_t index : catalogue.copies.at(copy_id - 1).probes) {
+        const Probe& program = catalogue.probes.at(index);
+        for (const auto& use : program.maps.value_or(std::vector<MapUse>()))
+            if (const Map& map = catalogue.maps.at(use.map); !adds_up(map)) {
+                add(programs, program.probe + "/" + program.program);
+                add(maps, map.name);
+            }
+    }
+    return fmt::format(
+        "every context or device but the first runs the original of kernels with {}: what several count into {} can't "
+        "be added up; a PERCPU map can",
+        fmt::join(programs, ", "), fmt::join(maps, ", "));
 }
 
 }  // namespace
@@ -240,12 +263,13 @@ void Server::handle_copy_result(const egpu_message& message) {
     changed_ = true;
     if (body.reason == EGPU_COPY_NO_KERNEL)
         return pipeline_.copy_loaded(body.kernel_id, 0, 0);  // comes with the module's next load
-    if (body.reason == EGPU_COPY_ONE_PLACE || body.reason == EGPU_COPY_OTHER_DEVICE) {
-        // The kernel runs instrumented in the first context; its launches elsewhere are counted as missed.
-        pipeline_.note_once(
-            std::string("a kernel was loaded into a further context or device, and its launches there run "
-                        "the original: ") +
-            copy_reason_text(body.reason));
+    // The kernel runs instrumented in the first context; its launches elsewhere are counted as missed.
+    if (body.reason == EGPU_COPY_ONE_PLACE) {
+        pipeline_.note_once(one_place_text(pipeline_.catalogue(), body.copy_id), "EGPU-A037");
+    } else if (body.reason == EGPU_COPY_OTHER_DEVICE) {
+        pipeline_.note_once(fmt::format("launches of {} on a further device run the original: {}", kernel->name,
+                                        copy_reason_text(body.reason)),
+                            "EGPU-A037");
     } else if (body.reason != EGPU_COPY_LOADED) {
         pipeline_.copy_failed(body.kernel_id, reason_text(body.reason, body.result));
     } else {

@@ -3,7 +3,23 @@
 
 #include <algorithm>
 
+#include "host/view/map_users.hpp"
+
 namespace egpu::host {
+namespace {
+
+/// Of one kernel, or (0) of all.
+Coverage sum_of(const std::vector<Coverage>& by_kernel, std::uint32_t kernel_id) {
+    Coverage sum;
+    for (std::size_t i = 0; i < by_kernel.size(); ++i)
+        if (kernel_id == 0 || kernel_id == i + 1) {
+            sum.covered += by_kernel[i].covered;
+            sum.launches += by_kernel[i].launches;
+        }
+    return sum;
+}
+
+}  // namespace
 
 FormerLaunches& FormerLaunches::operator+=(const FormerLaunches& other) {
     busy += other.busy;
@@ -34,17 +50,15 @@ std::uint64_t SessionView::left_out_launches() const {
     return sum;
 }
 
-std::vector<Coverage> SessionView::coverage_by_kernel(std::string_view probe) const {
-    std::vector<bool> is_probe(catalogue.probes.size());
-    for (std::size_t i = 0; i < is_probe.size(); ++i)
-        is_probe[i] = catalogue.probes[i].probe == probe;
+/// Of copies that hold any of these programs, by index in Catalogue::probes.
+std::vector<Coverage> SessionView::coverage_of_programs(const std::vector<bool>& programs) const {
     std::vector<Coverage> by_kernel(catalogue.kernels.size());
     for (std::size_t i = 0; i < catalogue.copies.size(); ++i) {
         const Copy& copy = catalogue.copies[i];
-        const bool holds_it = std::any_of(copy.probes.begin(), copy.probes.end(), [&](std::uint32_t index) {
-            return index < is_probe.size() && is_probe[index];
+        const bool holds_one = std::any_of(copy.probes.begin(), copy.probes.end(), [&](std::uint32_t index) {
+            return index < programs.size() && programs[index];
         });
-        if (!holds_it || copy.kernel_id < 1 || copy.kernel_id > by_kernel.size())
+        if (!holds_one || copy.kernel_id < 1 || copy.kernel_id > by_kernel.size())
             continue;
         Coverage& coverage = by_kernel[copy.kernel_id - 1];
         coverage.launches = copy.kernel_id <= counts.size() ? counts[copy.kernel_id - 1].launches : 0;
@@ -55,19 +69,26 @@ std::vector<Coverage> SessionView::coverage_by_kernel(std::string_view probe) co
     return by_kernel;
 }
 
+std::vector<Coverage> SessionView::coverage_by_kernel(std::string_view probe) const {
+    std::vector<bool> is_probe;
+    for (const Probe& each : catalogue.probes)
+        is_probe.push_back(each.probe == probe);
+    return coverage_of_programs(is_probe);
+}
+
+std::vector<Coverage> SessionView::coverage_by_kernel(const MapData& data) const {
+    std::vector<bool> uses;
+    for (const Probe& each : catalogue.probes)
+        uses.push_back(uses_map(catalogue, each, data));
+    return coverage_of_programs(uses);
+}
+
 Coverage SessionView::coverage(std::string_view probe, std::uint32_t kernel_id) const {
-    Coverage sum;
-    const auto by_kernel = coverage_by_kernel(probe);
-    for (std::size_t i = 0; i < by_kernel.size(); ++i)
-        if (kernel_id == 0 || kernel_id == i + 1) {
-            sum.covered += by_kernel[i].covered;
-            sum.launches += by_kernel[i].launches;
-        }
-    return sum;
+    return sum_of(coverage_by_kernel(probe), kernel_id);
 }
 
 Coverage SessionView::coverage_of(const MapData& data, std::uint32_t kernel_id) const {
-    return coverage(data.probe(), kernel_id);
+    return sum_of(coverage_by_kernel(data), kernel_id);
 }
 
 bool SessionView::complete() const {
@@ -78,9 +99,9 @@ bool SessionView::complete() const {
         whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||
                           counts[i].launches == counts[i].instrumented);
     for (const auto& data : maps) {
-        whole = whole && data.refused_keys == 0;
+        whole = whole && data.refused_keys == 0 && refused_users(*this, data).empty();
         // A probe that came or went while another stayed: its kernel's launches are all instrumented, but not by it.
-        for (const Coverage& part : coverage_by_kernel(data.probe()))
+        for (const Coverage& part : coverage_by_kernel(data))
             whole = whole && (part.covered == 0 || part.whole());
     }
     return whole;

@@ -101,12 +101,16 @@ struct SessionView {
     Coverage coverage(std::string_view probe, std::uint32_t kernel_id = 0) const;
     /// The same for each kernel, by id - 1: of the probe's copies; no launches where it has none.
     std::vector<Coverage> coverage_by_kernel(std::string_view probe) const;
-    /// The same for a map's probe: what its values stand for.
+    /// The same for a map: of copies with a program that counts into it. What its values stand for.
     Coverage coverage_of(const MapData& data, std::uint32_t kernel_id = 0) const;
+    std::vector<Coverage> coverage_by_kernel(const MapData& data) const;
     /// True where every launch was counted and the maps were copied for the last time: totals are exact, else "at
     /// least".
     bool complete() const;
     const MapData* map_named(std::string_view name) const;  ///< "bandwidth/traffic" or, where unique, "traffic"
+
+private:
+    std::vector<Coverage> coverage_of_programs(const std::vector<bool>& programs) const;
 };
 
 }  // namespace egpu::host
