@@ -59,7 +59,8 @@ void leave_at_once(int code, void*) {
 }
 
 [[noreturn]] void be_the_case(const std::function<std::string()>& run, pid_t parent, int pipe, int output) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Who ends the test means its case: the session passes this on to the application, and ends with it.
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent)
         ::_exit(0);
     ::dup2(output, STDOUT_FILENO);

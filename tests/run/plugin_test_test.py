@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """egpu plugin test of plugins whose code ends the process of a case: no case that did not run passes."""
 import os
+import signal
 import subprocess
 import tempfile
 import time
 
-from harness import BUILD, EGPU, SOURCE, case, check, equal, finish
+from harness import BUILD, EGPU, SOURCE, case, check, end, equal, finish, wait_for
 
 PLUGIN = os.path.join(BUILD, "tests", "plugins-bad", "ends_in_run.so")
 CASES = """egpu-test: 1
@@ -96,6 +97,21 @@ def passes():
             done, _ = tested(way, FORK_IN=os.path.join(folder, "pid"))
             equal((done.returncode, done.stderr), (0, ""), way)
             equal(done.stdout, "ok      a session\nok      the program alone\n2 passed, 0 failed\n", way)
+
+
+@case("who ends the test ends its case and the application, too")
+def ends_with_it():
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "t.yaml"), "w", encoding="utf-8") as file:
+            file.write(CASES.format(run=LONG))
+        mark = os.path.basename(folder)
+        before = set(os.listdir("/dev/shm"))
+        process = subprocess.Popen([EGPU, "plugin", "test", "t.yaml", "--plugin", PLUGIN], cwd=folder, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, env=dict(os.environ, ENDS_BY="", MARK=mark))
+        wait_for(lambda: len(marked(f"MARK={mark}")) >= 3 and set(os.listdir("/dev/shm")) - before, "the application")
+        end(process, signal.SIGTERM)
+        wait_for(lambda: not marked(f"MARK={mark}"), "the end of all that it started")
+        equal(sorted(set(os.listdir("/dev/shm")) - before), [], "left in shared memory")
 
 
 @case("--limit takes seconds")
