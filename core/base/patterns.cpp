@@ -2,11 +2,11 @@
 #include "base/patterns.hpp"
 
 #include <map>
-#include <optional>
-#include <regex>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/names.hpp"
 
@@ -17,28 +17,23 @@ constexpr std::string_view kRegex = "regex:";
 constexpr std::size_t kLongestPattern = 512;
 constexpr std::size_t kMostKept = 256;
 
-/// Breadth first: the time is bounded by name times pattern, and no name is too long for the stack.
-constexpr auto kSyntax = std::regex::ECMAScript | std::regex::nosubs | std::regex_constants::__polynomial;
-
-std::optional<std::regex> compile(std::string_view expression, std::string* why) {
-    try {
-        return std::regex(expression.begin(), expression.end(), kSyntax);
-    } catch (const std::regex_error& failure) {
-        if (why != nullptr)
-            *why = failure.what();
-        return std::nullopt;
-    }
+/// RE2 takes time in proportion to the name, whatever the expression is: names of kernels come out of files that others
+/// made, and each is asked while its module waits to be loaded.
+std::unique_ptr<const re2::RE2> compile(std::string_view expression) {
+    re2::RE2::Options options;
+    options.set_log_errors(false);
+    options.set_never_capture(true);
+    return std::make_unique<const re2::RE2>(re2::StringPiece(expression.data(), expression.size()), options);
 }
 
 /// Each thread compiles an expression once.
-const std::optional<std::regex>& compiled(std::string_view expression) {
-    thread_local std::map<std::string, std::optional<std::regex>, std::less<>> kept;
+const re2::RE2& compiled(std::string_view expression) {
+    thread_local std::map<std::string, std::unique_ptr<const re2::RE2>, std::less<>> kept;
     if (const auto found = kept.find(expression); found != kept.end())
-        return found->second;
+        return *found->second;
     if (kept.size() >= kMostKept)
         kept.clear();
-    auto made = expression.size() > kLongestPattern ? std::nullopt : compile(expression, nullptr);
-    return kept.emplace(std::string(expression), std::move(made)).first->second;
+    return *kept.emplace(std::string(expression), compile(expression)).first->second;
 }
 
 }  // namespace
@@ -53,21 +48,23 @@ Status check_kernel_pattern(std::string_view pattern) {
         return error("", "holds no expression", "write regex:^gemm_.*_sm90, or a glob");
     if (expression.size() > kLongestPattern)
         return error("", fmt::format("has more than {} characters", kLongestPattern), "use several patterns");
-    std::string why;
-    if (!compile(expression, &why))
-        return error("", fmt::format("is no regular expression: {}", why),
-                     "ECMAScript syntax, without back references");
+    if (const auto made = compile(expression); !made->ok())
+        return error("", fmt::format("is no regular expression: {}", made->error()),
+                     "RE2's syntax: as Perl's, without back references and looking around");
     return ok();
 }
 
 bool kernel_pattern_matches(std::string_view pattern, std::string_view mangled) {
     if (!pattern.starts_with(kRegex))
         return kernel_name_matches(pattern, mangled);
-    const auto& expression = compiled(pattern.substr(kRegex.size()));
-    if (!expression)
+    const std::string_view text = pattern.substr(kRegex.size());
+    if (text.empty() || text.size() > kLongestPattern)
+        return false;
+    const re2::RE2& expression = compiled(text);
+    if (!expression.ok())
         return false;
     const auto found_in = [&](std::string_view name) {
-        return std::regex_search(name.begin(), name.end(), *expression);
+        return re2::RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), expression);
     };
     if (found_in(mangled))
         return true;

@@ -12,7 +12,7 @@ namespace egpu {
 Status check_kernel_pattern(std::string_view pattern);
 
 /// True where the pattern matches the mangled name, the signature, or the short name with or without template
-/// arguments: a glob all of it, an expression (ECMAScript, without back references) a part of it. One that
+/// arguments: a glob all of it, an expression (RE2's syntax) a part of it, in time proportional to the name. One that
 /// check_kernel_pattern refuses matches nothing.
 bool kernel_pattern_matches(std::string_view pattern, std::string_view mangled);
 

@@ -293,6 +293,24 @@ TEST_F(Recorded, OtherFilesAreLeftAlone) {
     EXPECT_TRUE(RecordingWriter::create(file, 50)) << "a recording is replaced";
 }
 
+TEST_F(Recorded, AFileOfAnEgpuThatWasKilledWhileItStartedIsTakenOver) {
+    write(10);
+    { Database started_over(file, Database::Access::create); }  // and no further
+    EXPECT_EQ(fs::file_size(file), 4096u);
+    EXPECT_EQ(Recording::open(file).error().code, "EGPU-R011");
+    EXPECT_TRUE(recording_can_be_written(file));
+    write(10);
+    EXPECT_TRUE(Recording::open(file));
+    // A database that somebody has begun to use is theirs.
+    for (const char* used : {"PRAGMA user_version = 7", "PRAGMA application_id = 7", "CREATE TABLE t(x)"}) {
+        { Database started_over(file, Database::Access::create); }
+        sql(file, used);
+        const Status status = recording_can_be_written(file);
+        ASSERT_FALSE(status) << used;
+        EXPECT_EQ(status.error().code, "EGPU-R002");
+    }
+}
+
 TEST_F(Recorded, WhatIsNoRecordingIsSaidSo) {
     const auto code = [](const std::string& path) {
         const auto opened = Recording::open(path);

@@ -21,7 +21,8 @@ TEST(Options, AllOfThem) {
 TEST(Options, WhatMeansNothingIsRefused) {
     const QList<QStringList> kBad = {{"--theme", "blue"}, {"--size", "10x10"}, {"--size", "big"},
                                      {"--nonsense"},      {"a", "b"},          {"--demo", "a"},
-                                     {"--after", "3"},    {"--screenshot"},    {"--screenshot", "x", "--after", "-1"}};
+                                     {"--after", "3"},    {"--screenshot"},    {"--screenshot", "x", "--after", "-1"},
+                                     {"--screenshot", ""}};
     for (const auto& words : kBad) {
         const auto options = parse_options(QStringList{"egpu-ui"} + words);
         ASSERT_FALSE(options) << words.join(' ').toStdString();

@@ -102,7 +102,7 @@ int run_application(int argc, char** argv) {
         return kDone;
     }
     if (!options->screenshot.isEmpty())
-        if (const auto writable = picture_can_be_written(options->screenshot); !writable) {
+        if (const auto writable = picture_can_be_written(options->screenshot, options->what); !writable) {
             print_error(writable.error());
             return kEnvironment;
         }

@@ -47,7 +47,7 @@ void copy_image(QWidget& widget) {
     QApplication::clipboard()->setPixmap(widget.grab());
 }
 
-Status picture_can_be_written(const QString& file) {
+Status picture_can_be_written(const QString& file, const QString& shown) {
     namespace fs = std::filesystem;
     const std::string name = file.toStdString();
     const auto refused = [&](const std::string& why, const char* hint) { return error("EGPU-X081", why, hint); };
@@ -57,6 +57,9 @@ Status picture_can_be_written(const QString& file) {
         return refused(fmt::format("{} is a folder", name), "name a file in it");
     if (fs::exists(status) && !fs::is_regular_file(status))
         return refused(fmt::format("{} is {}: it is left as it is", name, kind_of(status.type())), "name another file");
+    if (!shown.isEmpty() && fs::equivalent(name, shown.toStdString(), failed))
+        return refused(fmt::format("{} is the recording that is shown: it is left as it is", name),
+                       "name another file");
     const fs::path folder = fs::weakly_canonical(fs::absolute(name), failed).parent_path();
     if (!fs::is_directory(folder, failed))
         return refused(fmt::format("{} can't be written: there is no folder {}", name, folder.string()),

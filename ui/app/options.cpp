@@ -68,6 +68,8 @@ Result<Options> parse_options(const QStringList& arguments) {
     options.demo = parser.isSet(QStringLiteral("demo"));
     options.verbose = parser.isSet(QStringLiteral("verbose"));
     options.screenshot = parser.value(QStringLiteral("screenshot"));
+    if (parser.isSet(QStringLiteral("screenshot")) && options.screenshot.isEmpty())
+        return usage(QStringLiteral("--screenshot is empty: name the picture's file"));
     if (auto read = read_values(parser, options); !read)
         return read.errors();
     const QStringList what = parser.positionalArguments();

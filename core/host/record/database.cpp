@@ -125,6 +125,18 @@ bool Statement::step() {
     return code == SQLITE_ROW;
 }
 
+bool Statement::is_integer(int column) const {
+    return ::sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER;
+}
+
+bool Statement::is_real(int column) const {
+    return ::sqlite3_column_type(statement_.get(), column) == SQLITE_FLOAT;
+}
+
+bool Statement::is_text(int column) const {
+    return ::sqlite3_column_type(statement_.get(), column) == SQLITE_TEXT;
+}
+
 std::int64_t Statement::integer(int column) const {
     return ::sqlite3_column_int64(statement_.get(), column);
 }

@@ -81,6 +81,10 @@ public:
     }
     void reset();
 
+    /// What stands in the column, whatever it was declared as. To be asked before text(), which converts it.
+    bool is_integer(int column) const;
+    bool is_real(int column) const;
+    bool is_text(int column) const;
     std::int64_t integer(int column) const;
     std::uint64_t number(int column) const { return static_cast<std::uint64_t>(integer(column)); }
     /// A number that must fit; what does not is the largest: it is then out of every range.

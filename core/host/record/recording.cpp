@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -14,6 +13,7 @@
 
 #include "host/record/consistency.hpp"
 #include "host/record/database.hpp"
+#include "host/record/file_begin.hpp"
 #include "host/record/schema.hpp"
 #include "host/record/state.hpp"
 #include "segment/access/process.hpp"
@@ -23,12 +23,7 @@ namespace {
 
 /// Samples a call of take_samples gives at most.
 constexpr std::int64_t kMostSamples = 4096;
-constexpr const char* kMagic = "SQLite format 3";
-/// Of the file's header: where SQLite keeps the application_id, big endian.
-constexpr std::size_t kIdOffset = 68, kHeaderBytes = 100;
 constexpr std::uint32_t kMostClocks = 4096;
-/// As far as nanoseconds go in 64 bits.
-constexpr std::int64_t kMostMilliseconds = std::numeric_limits<std::int64_t>::max() / 1'000'000;
 
 SeriesUnit unit_named(const std::string& name) {
     for (const auto unit : {SeriesUnit::count, SeriesUnit::bytes, SeriesUnit::cycles, SeriesUnit::nanoseconds})
@@ -51,40 +46,11 @@ bool slots_from_text(const std::string& text, HistogramSlots& slots) {
     return true;
 }
 
-bool read_header(const std::string& file, std::array<unsigned char, kHeaderBytes>& header, std::size_t& bytes) {
-    std::FILE* const opened = std::fopen(file.c_str(), "rbe");
-    if (opened == nullptr)
-        return false;
-    errno = 0;
-    bytes = std::fread(header.data(), 1, header.size(), opened);
-    const bool good = std::ferror(opened) == 0;
-    std::fclose(opened);
-    return good;
-}
-
-bool has_magic(const std::array<unsigned char, kHeaderBytes>& header) {
-    return std::memcmp(header.data(), kMagic, std::strlen(kMagic) + 1) == 0;
-}
-
-std::uint32_t id_in(const std::array<unsigned char, kHeaderBytes>& header) {
-    std::uint32_t id = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-        id = id << 8 | header[kIdOffset + i];
-    return id;
-}
-
 Diagnostic damaged(const std::string& file, const std::string& why) {
     return error("EGPU-R013", fmt::format("{} is damaged: {}", file, why));
 }
 
 }  // namespace
-
-bool looks_like_recording(const std::string& file) {
-    std::array<unsigned char, kHeaderBytes> header{};
-    std::size_t bytes = 0;
-    return read_header(file, header, bytes) &&
-           (bytes == 0 || (bytes == header.size() && has_magic(header) && id_in(header) == kRecordingId));
-}
 
 struct Recording::State {
     explicit State(const std::string& name) : file(name), database(name, Database::Access::read) {}
@@ -108,7 +74,7 @@ struct Recording::State {
 
     Status read_all();
     Status read_meta();
-    void read_messages();
+    Status read_messages();
     Status read_view();
     Status read_maps(SessionView& fresh);
     std::int64_t version_now();
@@ -123,6 +89,8 @@ struct Recording::State {
 };
 
 Status Recording::State::read_meta() {
+    if (const std::string why = contradiction_in_meta(database); !why.empty() && !database.failed())
+        return damaged(file, why);
     std::map<std::string, std::int64_t> numbers;
     Statement meta(database, "SELECT key, value FROM meta");
     while (meta.step()) {
@@ -134,9 +102,6 @@ Status Recording::State::read_meta() {
         else
             numbers[key] = meta.integer(1);
     }
-    for (const auto& [key, number] : numbers)
-        if (number < 0 || (key == "started_unix_ms" && number > kMostMilliseconds))
-            return damaged(file, fmt::format("its {} is {}", key, number));
     facts.session = static_cast<std::uint32_t>(numbers["session"]);
     facts.started_unix_ns = numbers["started_unix_ms"] * 1'000'000;
     facts.interval_ms = static_cast<std::uint64_t>(numbers["interval_ms"]);
@@ -152,11 +117,15 @@ Status Recording::State::read_meta() {
     return why.empty() ? ok() : damaged(file, why);
 }
 
-void Recording::State::read_messages() {
+Status Recording::State::read_messages() {
     Statement rows(database, "SELECT unix_ns, text FROM messages WHERE id > ?1 ORDER BY id");
     rows.with(static_cast<std::uint64_t>(messages.size()));
-    while (rows.step())
+    while (rows.step()) {
+        if (!is_calendar_time(rows, 0))
+            return damaged(file, fmt::format("message {} has a time that no clock shows", messages.size() + 1));
         messages.push_back({rows.integer(0), rows.text(1)});
+    }
+    return ok();
 }
 
 Status Recording::State::read_maps(SessionView& fresh) {
@@ -177,7 +146,7 @@ Status Recording::State::read_maps(SessionView& fresh) {
             return damaged(file, fmt::format("map {} has another size than its entries", data.map->name));
         std::uint64_t copied_ns = 0;
         if (!take(rows, 2, data.refused_keys) || !take(rows, 3, copied_ns))
-            return damaged(file, fmt::format("map {} has a number below 0", data.map->name));
+            return damaged(file, fmt::format("map {} has a number that is none, or below 0", data.map->name));
         data.slots = static_cast<std::uint32_t>(slots);
         data.keys.assign(keys.begin(), keys.end());
         data.values.assign(values.begin(), values.end());
@@ -193,8 +162,10 @@ Status Recording::State::read_maps(SessionView& fresh) {
 Status Recording::State::read_view() {
     SessionView fresh;
     Statement rows(database, "SELECT json FROM catalogue");
-    if (!rows.step())
-        return ok();  // egpu was killed before it wrote the first second
+    if (!rows.step()) {  // egpu was killed before it wrote the first second
+        const std::string why = contradiction_without_catalogue(database);
+        return why.empty() || database.failed() ? ok() : damaged(file, why);
+    }
     std::string json = rows.text(0);
     auto parsed = json == catalogue ? Result<Catalogue>(view.catalogue) : catalogue_from_json(json);
     if (!parsed)
@@ -204,6 +175,8 @@ Status Recording::State::read_view() {
     fresh.counts.resize(fresh.catalogue.kernels.size());
     fresh.copies.resize(fresh.catalogue.copies.size());
     std::string why = contradiction_in(fresh.catalogue);
+    if (why.empty() && fresh.catalogue.session != facts.session)
+        why = fmt::format("it is of session {}, its catalogue of {}", facts.session, fresh.catalogue.session);
     std::map<std::string, std::uint64_t> moments;
     Statement state(database, "SELECT key, value FROM state");
     while (state.step()) {
@@ -211,8 +184,12 @@ Status Recording::State::read_view() {
         bool fits = take(state, 1, moments[key]) || !key.ends_with("_ns");
         visit_state(fresh,
                     [&](const char* name, auto& member) { fits = (key != name || take(state, 1, member)) && fits; });
-        why = fits || !why.empty() ? why : fmt::format("its {} is {}", key, state.text(1));
+        why = fits || !why.empty() ? why : fmt::format("its {} is {}", key, shown(state, 1));
+        if (key == "unix_ns" && !is_calendar_time(state, 1) && why.empty())
+            why = "its state is of a time that no clock shows";
     }
+    if (why.empty() && (!moments.contains("monotonic_ns") || !moments.contains("unix_ns")))
+        why = "its state is missing";
     fresh.monotonic_ns = moments["monotonic_ns"];
     fresh.unix_ns = static_cast<std::int64_t>(moments["unix_ns"]);
     if (moments["last_drain_ns"] != 0)
@@ -225,7 +202,7 @@ Status Recording::State::read_view() {
             int column = 0;
             visit(row, [&](const char* name, auto& member) {
                 if (!take(rows, ++column, member) && why.empty())
-                    why = fmt::format("{} of {} {} is {}", name, table, rows.integer(0), rows.text(column));
+                    why = fmt::format("{} of {} {} is {}", name, table, rows.integer(0), shown(rows, column));
             });
             if (!put(rows.number(0) - 1, row) && why.empty())
                 why = fmt::format("{} {} is of none that its catalogue has", table, rows.integer(0));
@@ -249,6 +226,7 @@ Status Recording::State::read_view() {
             }
             return index < fresh.copies.size();
         });
+    why = !why.empty() ? why : contradiction_in_counts(database, fresh.catalogue);
     why = !why.empty() ? why : contradiction_in(fresh, facts.finished);
     why = !why.empty() ? why : contradiction_in_series(database, fresh.catalogue);
     if (!why.empty() && !database.failed())
@@ -304,7 +282,7 @@ bool Recording::State::read_values(std::vector<Sample>& samples) {
     while (clock_rows.step()) {
         Sample* const sample = sample_of(clock_rows);
         const std::uint32_t clock = clock_rows.small(1);
-        if (sample == nullptr || clock >= kMostClocks)
+        if (sample == nullptr || clock >= kMostClocks || !clock_rows.is_integer(2))
             return false;
         auto& own = sample->clocks;
         own.resize(std::max<std::size_t>(own.size(), std::size_t{clock} + 1));
@@ -323,7 +301,7 @@ bool Recording::State::read_values(std::vector<Sample>& samples) {
     points.with(first, last);
     while (points.step()) {
         Sample* const sample = sample_of(points);
-        if (sample == nullptr || points.small(1) >= table.size())
+        if (sample == nullptr || points.small(1) >= table.size() || !points.is_integer(2) || !points.is_integer(3))
             return false;
         sample->points.push_back({points.small(1), points.small(2), points.number(3)});
     }
@@ -391,7 +369,8 @@ void Recording::State::judge() {
 Status Recording::State::read_all() {
     database.run("BEGIN");
     Status status = read_meta();
-    read_messages();
+    if (status)
+        status = read_messages();
     if (status)
         status = read_view();
     database.run("COMMIT");
@@ -415,12 +394,12 @@ Result<std::unique_ptr<Recording>> Recording::open(const std::string& file) {
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
         return error("EGPU-R011", fmt::format("{} is no file that can hold a recording", file),
                      "egpu run --record FILE makes one");
-    std::array<unsigned char, kHeaderBytes> header{};
-    std::size_t bytes = 0;
-    if (!read_header(file, header, bytes))
+    const auto begin = read_file_begin(file);
+    if (!begin)
         return error("EGPU-R010", fmt::format("{}: {}", file, std::strerror(errno)));
-    if (bytes == 0 || !has_magic(header))
-        return error("EGPU-R011", fmt::format("{} is no recording of egpu{}", file, bytes == 0 ? ": it is empty" : ""),
+    if (!begin->is_database())
+        return error("EGPU-R011",
+                     fmt::format("{} is no recording of egpu{}", file, begin->bytes == 0 ? ": it is empty" : ""),
                      "egpu run --record FILE makes one");
     // What is known before SQLite is asked: a transaction that made the file may have been cut off.
     auto state = std::make_unique<State>(file);

@@ -50,7 +50,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// True where a file begins as a recording does (or an empty one); reads its first bytes only.
-bool looks_like_recording(const std::string& file);
-
 }  // namespace egpu::host

@@ -15,8 +15,8 @@
 
 #include "base/version.hpp"
 #include "host/findings/findings.hpp"
+#include "host/record/file_begin.hpp"
 #include "host/record/recorder.hpp"
-#include "host/record/recording.hpp"
 #include "host/record/schema.hpp"
 #include "segment/access/process.hpp"
 
@@ -154,7 +154,7 @@ Status recording_can_be_written(const std::string& file) {
     if (!fs::is_directory(folder, failed))
         return error("EGPU-R001", fmt::format("{}: there is no folder {}", file, folder.string()), "make it first");
     const auto status = fs::symlink_status(path, failed);
-    if (fs::exists(status) && !(fs::is_regular_file(path, failed) && looks_like_recording(file)))
+    if (fs::exists(status) && !(fs::is_regular_file(path, failed) && can_become_recording(file)))
         return error("EGPU-R002", fmt::format("{} is there, and is no recording of egpu: it is left as it is", file),
                      "name another file, or remove that one");
     if (const auto writer = living_writer(file); writer != 0)

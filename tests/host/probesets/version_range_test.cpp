@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/probesets/version_range.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
 
 #include "base/patterns.hpp"
 #include "base/quantities.hpp"
@@ -97,12 +101,28 @@ TEST(KernelPatterns, AreGlobsOrExpressions) {
     for (const char* pattern : {"", "regex:", "regex:(", "regex:[z-a]", "regex:(a)\\1"})
         EXPECT_FALSE(check_kernel_pattern(pattern)) << pattern;
     EXPECT_FALSE(check_kernel_pattern("regex:" + std::string(600, 'a')));
+    const std::pair<const char*, const char*> kRefused[] = {
+        {"regex:(a)\\1", "is no regular expression: invalid escape sequence: \\1"},
+        {"regex:(?=a)", "is no regular expression: invalid perl operator: (?="},
+        {"regex:a{9999}", "is no regular expression: invalid repetition size: {9999}"},
+    };
+    for (const auto& [pattern, why] : kRefused) {
+        const Status checked = check_kernel_pattern(pattern);
+        ASSERT_FALSE(checked) << pattern;
+        EXPECT_THAT(checked.error().message, ::testing::StartsWith(why));
+        EXPECT_FALSE(kernel_pattern_matches(pattern, "a")) << pattern;
+    }
 }
 
 TEST(KernelPatterns, TakeTimeInProportion) {
     // Backtracking would take 2^40 steps for this.
     EXPECT_FALSE(kernel_pattern_matches("regex:^(a+)+$", std::string(40, 'a') + "b"));
     EXPECT_TRUE(kernel_pattern_matches("regex:b$", std::string(100'000, 'a') + "b")) << "no name is too long";
+    // Tried from each character on, these would take hours.
+    const std::string name(60'000, 'a');
+    for (const char* pattern : {"regex:(a*)*b", "regex:a*a*a*a*b", "regex:(.*)(.*)(.*)gemm.*sm90", "regex:(a|aa)+$b"})
+        EXPECT_FALSE(kernel_pattern_matches(pattern, name)) << pattern;
+    EXPECT_TRUE(kernel_pattern_matches("regex:^(a*)*$", name));
 }
 
 }  // namespace
