@@ -13,7 +13,7 @@ namespace egpu::inject {
 /// A launch has the line `%gridid` mod kGridLines. Ids count up, so two launches that run at one time have two lines,
 /// unless kGridLines others came while the first of them ran; a graph's node keeps its id, and runs once at a time. The
 /// blocks of a launch of more than kGridStripes count in lines of its set of stripes, so that they don't queue at one:
-/// a vector addition of 65,536 blocks took ten times its time with 32 stripes of 32 bytes (H200, driver 580).
+/// a vector addition of 65,536 blocks took 10.1 of its times with 64 stripes of 32 bytes, 2.6 with these (H200).
 ///
 ///   byte 0      launches that were not followed; one that is given up before its first block enters may count twice
 ///   byte 128    launch lines: owner · threads that left, or stripes that are done · when the first thread entered
