@@ -50,7 +50,8 @@ void add_run_settings(CLI::App& command, RunSettingOptions& options) {
     command
         .add_flag(
             "--strict", options.strict,
-            "Exit with 125 where a probe ran nowhere or missed a launch that it was to see (if the program returned 0)")
+            "Exit with 125 where a program of a probe is refused (nothing is started then), and, if the application "
+            "returned 0, where a probe ran nowhere or missed a launch that it was to see")
         ->envname("EGPU_STRICT");
     command
         .add_option("--summary", options.summary,

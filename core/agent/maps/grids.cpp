@@ -33,12 +33,14 @@ CUdeviceptr grids_memory(Place* place, std::uint64_t bytes) {
         return bytes == place->grids_bytes ? place->grids : 0;
     const Driver& real = driver();
     CUdeviceptr address = 0;
-    if (bytes < sizeof(std::uint64_t) || !fits_limit(*place, bytes) || real.cuMemAlloc_v2 == nullptr ||
-        real.cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS)
+    if (place->grids_refused || bytes < sizeof(std::uint64_t) || !fits_limit(*place, bytes) ||
+        real.cuMemAlloc_v2 == nullptr || real.cuMemAlloc_v2(&address, bytes) != CUDA_SUCCESS)
         return 0;
-    // Waited for, as a map is. Where that fails the memory stays: freeing it could stall the application.
-    if (real.cuMemsetD8Async(address, 0, bytes, place->stream) != CUDA_SUCCESS ||
-        real.cuStreamSynchronize(place->stream) != CUDA_SUCCESS)
+    // Waited for, as a map is. Where that fails the memory stays, since freeing it could stall the application: once is
+    // enough.
+    place->grids_refused = real.cuMemsetD8Async(address, 0, bytes, place->stream) != CUDA_SUCCESS ||
+                           real.cuStreamSynchronize(place->stream) != CUDA_SUCCESS;
+    if (place->grids_refused)
         return 0;
     place->grids_bytes = bytes;
     __atomic_store_n(&place->grids, address, __ATOMIC_RELEASE);
@@ -74,6 +76,7 @@ CUresult count_lost_grids() {
 void forget_grids(Place* place) {
     __atomic_store_n(&place->grids, CUdeviceptr{0}, __ATOMIC_RELEASE);
     place->grids_bytes = 0;
+    place->grids_refused = false;
     lost_before += lost_at[index_of(*place)];
     lost_at[index_of(*place)] = 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A place's memory for copies that follow their launches from the first thread to the last. What lies in it is the
-// copies' own business, but for its first 8 bytes: how many launches were not followed, at least.
+// copies' own business, but for its first 8 bytes: about how many launches were not followed.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ struct Place {
     CUdeviceptr memory[EGPU_SEGMENT_MAX_MAPS] = {};  ///< atomic; 0: the map has none here
     CUdeviceptr grids = 0;                           ///< atomic; where its launches are followed (grids.hpp); 0: not
     std::uint64_t grids_bytes = 0;
-    std::uint64_t refused = 0;  ///< bit i: map i could not be filled; not tried again
+    bool grids_refused = false;  ///< they could not be made zero; not tried again
+    std::uint64_t refused = 0;   ///< bit i: map i could not be filled; not tried again
 };
 
 /// Contexts that live at the same time. Launches in more than these run originals.
