@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <numeric>
+#include <vector>
 #include <thread>
 
 #include "memory_segment.hpp"
@@ -95,18 +97,47 @@ maps::Layout layout_of_bytes(std::uint32_t value_bytes, std::uint32_t capacity, 
     return layout;
 }
 
-TEST(Layout, ShardsHaveLinesOfTheirOwn) {
+TEST(Layout, ShardsOfOneChunk) {
     const maps::Layout layout = maps::make_layout(12, 9, true, 4);
     EXPECT_EQ(layout.shards, 4u);
-    EXPECT_EQ(layout.shard_distance(), 256u) << "9 slots of 16 bytes";
-    EXPECT_EQ(layout.device_bytes(), 4 * 256u);
+    EXPECT_EQ(layout.chunks(), 1u);
+    EXPECT_EQ(layout.shard_distance(), 1024u) << "9 slots of 16 bytes";
+    EXPECT_EQ(layout.device_bytes(), 4 * 1024u);
+    EXPECT_EQ(layout.device_offset_of(8, 4), 132u);
     EXPECT_EQ(layout.snapshot_bytes(2), 4 * 2 * 16u) << "a snapshot has no gaps";
     EXPECT_EQ(maps::make_layout(12, 9, false, 4).device_bytes(), 9 * 16u) << "one shard";
+}
+
+/// No two of all words that a map has share a place, and none is outside; every chunk is in reach of one `shr`.
+void expect_distinct_places(const maps::Layout& layout) {
+    ASSERT_TRUE(layout.chunks() <= 1 || std::has_single_bit(layout.chunk_slots()));
+    std::vector<bool> taken(layout.device_bytes() / 8);
+    for (std::uint32_t shard = 0; shard < layout.shards; ++shard)
+        for (std::uint32_t slot = 0; slot < layout.capacity; ++slot)
+            for (std::uint32_t byte = 0; byte < layout.stride; byte += 8) {
+                const std::uint64_t at = layout.device_offset_of(slot, byte) + shard * layout.shard_distance();
+                ASSERT_LE(at + 8, layout.device_bytes());
+                ASSERT_FALSE(taken[at / 8]) << shard << " " << slot << " " << byte;
+                taken[at / 8] = true;
+            }
+}
+
+TEST(Layout, EverySlotHasAPlaceOfItsOwn) {
+    for (const std::uint32_t value_bytes : {4u, 8u, 24u, 40u, 520u, 1024u, 1030u, 5000u})
+        for (const std::uint32_t capacity : {1u, 3u, 42u, 43u, 128u, 129u, 300u})
+            for (const std::uint32_t shards : {1u, 2u, 5u}) {
+                SCOPED_TRACE(testing::Message() << value_bytes << " bytes, " << capacity << " slots, " << shards);
+                expect_distinct_places(layout_of_bytes(value_bytes, capacity, shards));
+                if (HasFatalFailure())
+                    return;
+            }
 }
 
 TEST(Layout, ManyShardsWhereMemoryAllows) {
     EXPECT_EQ(maps::make_layout(16, 4096, true, 128).shards, 128u) << "8 MiB: one an SM";
     EXPECT_EQ(maps::make_layout(16, 4096, true, 132).shards, 64u) << "else a power of two within 4 MiB";
+    EXPECT_EQ(maps::make_layout(16, 0, true, 132).shards, 1u);
+    EXPECT_EQ(maps::make_layout(16, 10, true, 0).shards, 1u);
     EXPECT_EQ(maps::make_layout(24, 4096, true, 128).shards, 32u);
     EXPECT_EQ(maps::make_layout(64, 1 << 20, true, 128).shards, 1u);
 }

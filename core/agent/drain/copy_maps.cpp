@@ -9,6 +9,7 @@
 #include "agent/maps/contents.hpp"
 #include "agent/maps/device_maps.hpp"
 #include "agent/maps/grids.hpp"
+#include "agent/maps/shards.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 #include "segment/access/snapshot_writer.hpp"
@@ -20,39 +21,16 @@ namespace {
 // Instrumented launches of each kernel at the last good drain: what was launched since may be at fault.
 constinit std::uint64_t launches_then[EGPU_SEGMENT_MAX_KERNELS] = {};
 
-// The used parts of all shards, one behind the other.
-CUresult copy_used(const Place& place, std::uint32_t map, void* to, std::size_t bytes) {
-    const Driver& real = driver();
-    const maps::Layout layout = view().geometry(map).layout();
-    const CUdeviceptr from = allocated_map(place, map);
-    const std::size_t width = bytes / layout.shards;
-    if (layout.shards > 1 && real.cuMemcpy2DAsync_v2 != nullptr) {
-        CUDA_MEMCPY2D copy{};
-        copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-        copy.srcDevice = from;
-        copy.srcPitch = layout.shard_distance();
-        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-        copy.dstHost = to;
-        copy.dstPitch = copy.WidthInBytes = width;
-        copy.Height = layout.shards;
-        return real.cuMemcpy2DAsync_v2(&copy, place.stream);
-    }
-    CUresult result = CUDA_SUCCESS;
-    for (std::uint32_t shard = 0; shard < layout.shards && result == CUDA_SUCCESS; ++shard)
-        result = real.cuMemcpyDtoHAsync_v2(static_cast<std::byte*>(to) + width * shard,
-                                           from + layout.shard_distance() * shard, width, place.stream);
-    return result;
-}
-
 // From a place's memory into `to`, through its pinned memory where it has some.
 CUresult fetch(const Place& place, std::uint32_t map, std::span<std::byte> to) {
     const Driver& real = driver();
     if (to.empty())
         return CUDA_SUCCESS;
-    void* through = place.staging != nullptr ? place.staging : to.data();
+    std::byte* through = place.staging != nullptr ? static_cast<std::byte*>(place.staging) : to.data();
     CUresult result = real.cuCtxSetCurrent(place.context);
     if (result == CUDA_SUCCESS)
-        result = copy_used(place, map, through, to.size());
+        result = copy_from_shards(real, allocated_map(place, map), view().geometry(map).layout(), {through, to.size()},
+                                  place.stream);
     if (result == CUDA_SUCCESS)
         result = real.cuStreamSynchronize(place.stream);
     if (result == CUDA_SUCCESS && through != to.data())

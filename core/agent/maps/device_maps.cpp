@@ -5,6 +5,7 @@
 
 #include "agent/driver/driver.hpp"
 #include "agent/maps/grids.hpp"
+#include "agent/maps/shards.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 
@@ -28,16 +29,6 @@ std::uint64_t allocated_on(CUdevice device) {
     return bytes;
 }
 
-// The used parts of all shards, as a snapshot has them, to where the shards are.
-CUresult fill(CUdeviceptr address, const maps::Layout& layout, std::span<const std::byte> content, CUstream stream) {
-    const std::size_t width = content.size() / layout.shards;
-    CUresult result = CUDA_SUCCESS;
-    for (std::uint32_t shard = 0; shard < layout.shards && result == CUDA_SUCCESS; ++shard)
-        result = driver().cuMemcpyHtoDAsync_v2(address + layout.shard_distance() * shard,
-                                               content.data() + width * shard, width, stream);
-    return result;
-}
-
 CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byte> content) {
     const maps::Layout layout = view().geometry(index).layout();
     const std::uint64_t bytes = layout.device_bytes();
@@ -50,7 +41,7 @@ CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byt
     // On our own stream and waited for: a launch on a non-blocking stream must not overtake it.
     CUresult result = real.cuMemsetD8Async(address, 0, bytes, place.stream);
     if (result == CUDA_SUCCESS && !content.empty())
-        result = fill(address, layout, content, place.stream);
+        result = copy_to_shards(real, address, layout, content, place.stream);
     if (result == CUDA_SUCCESS)
         result = real.cuStreamSynchronize(place.stream);
     if (result == CUDA_SUCCESS)

@@ -54,7 +54,7 @@ std::uint64_t offset_of(const inject::TableEntry& entry, const std::vector<maps:
                         std::string& symbols) {
     switch (entry.kind) {
         case inject::TableEntry::Kind::map_element:
-            return layouts.at(entry.map).offset_of(entry.slot, 0);
+            return layouts.at(entry.map).device_offset_of(entry.slot, 0);
         case inject::TableEntry::Kind::grids:
             return inject::kGridBytes;
         case inject::TableEntry::Kind::global:

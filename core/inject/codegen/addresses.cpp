@@ -3,7 +3,7 @@
 //   128 shards:        ld.const.u64 %egpu_d0, [egpu_table+8];
 //                      mov.u32 %egpu_w0, %smid;
 //                      and.b32 %egpu_w0, %egpu_w0, 127;
-//                      mul.wide.u32 %egpu_d1, %egpu_w0, 65536;
+//                      mul.wide.u32 %egpu_d1, %egpu_w0, 1024;
 //                      add.s64 %egpu_d0, %egpu_d0, %egpu_d1;
 //   100 shards:        mul.hi.u32 %egpu_w1, %egpu_w0, 42949673;      the quotient: ptxas divides for a rem
 //                      mad.lo.s32 %egpu_w0, %egpu_w1, -100, %egpu_w0;
@@ -44,7 +44,7 @@ std::string ElementAddresses::base_of(std::uint32_t map, std::uint32_t slot) {
     entry.map = map;
     entry.slot = slot;
     statements_.add(fmt::format("ld.const.u64 {}, [{}+{}]", base, Table::kSymbol, function_.table->offset_of(entry)));
-    if (layout.shards > 1) {
+    if (layout.is_sharded()) {
         const std::string shard = shard_offset(layout);
         statements_.add(fmt::format("add.s64 {}, {}, {}", base, base, shard));
     }

@@ -5,7 +5,10 @@
 //   r0 = bpf_map_lookup_elem(&array, &index)     setp.lt.u64 %egpu_p0, %egpu_d1, 64;
 //                                                mad.lo.s64 %egpu_d2, %egpu_d1, 16, %egpu_d0;
 //                                                selp.b64 %egpu_r0, %egpu_d2, 0, %egpu_p0;
+//   ... several chunks (element_at)              shr, and, mad, mad
 //   r0 = egpu_clock()                            mov.u64 %egpu_r0, %clock64;
+#include <bit>
+
 #include "ebpf/helpers/helpers.hpp"
 #include "inject/codegen/emitter.hpp"
 
@@ -43,20 +46,35 @@ void Emitter::call(std::uint32_t at) {
     }
 }
 
+/// base + index * stride; where a map has several chunks
+///     shr.u64 %chunk, %index, 6;  and.b64 %in_chunk, %index, 63;
+///     mad.lo.s64 %address, %chunk, <chunk distance>, %base;  mad.lo.s64 %address, %in_chunk, <stride>, %address;
+std::string Emitter::element_at(const maps::Layout& layout, const std::string& index, const std::string& base) {
+    const std::string address = registers_.b64();
+    if (layout.chunks() <= 1) {
+        emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", address, index, layout.stride, base));
+        return address;
+    }
+    const std::uint32_t slots = layout.chunk_slots();
+    const std::string chunk = registers_.b64(), in_chunk = registers_.b64();
+    emit(fmt::format("shr.u64 {}, {}, {}", chunk, index, std::countr_zero(slots)));
+    emit(fmt::format("and.b64 {}, {}, {}", in_chunk, index, slots - 1));
+    emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", address, chunk, layout.chunk_distance(), base));
+    emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", address, in_chunk, layout.stride, address));
+    return address;
+}
+
 /// Address of an array's element at the index that the key holds; `in_bounds` becomes its test.
 std::string Emitter::array_address(std::uint32_t at, std::uint32_t map, const std::string& in_bounds) {
     const InstructionFacts& facts = program_.facts[at];
     const maps::Layout* layout = layout_of(at, map);
     const std::string index = registers_.b64();
-    const std::string address = registers_.b64();
     if (layout == nullptr)
-        return address;
+        return index;
     const Value& key = facts.arguments[1];
     read(at, stack_place(at, key.map, key.offset, 4), 4, false, index);
     emit(fmt::format("setp.lt.u64 {}, {}, {}", in_bounds, index, layout->capacity));
-    emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", address, index, layout->slot_distance(),
-                     addresses_.base_of(map + map_base_, 0)));
-    return address;
+    return element_at(*layout, index, addresses_.base_of(map + map_base_, 0));
 }
 
 void Emitter::lookup(std::uint32_t at, const std::string& result) {

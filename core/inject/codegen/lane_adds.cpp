@@ -98,10 +98,10 @@ void LaneAdds::add_by_several(const Run& run) {
     body_.label(done);
 }
 
-/// Bytes between an element's slot and slot 0 of its map, and the byte.
+/// Bytes between the start of the map and an element of shard 0.
 std::uint64_t LaneAdds::offset_of(const Addition& addition) const {
     const auto& element = addition.element;
-    return (*function_.layouts)[element.map].slot_distance() * element.slot + element.byte;
+    return (*function_.layouts)[element.map].device_offset_of(element.slot, element.byte);
 }
 
 /// Where a lane finds its element, less the byte of the first element.

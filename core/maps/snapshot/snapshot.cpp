@@ -80,7 +80,7 @@ bool merge_slot(std::span<const std::byte> snapshot, const Layout& layout, std::
         return false;
     if (layout.shards > 1 && fields.empty() && layout.value_bytes % 8 != 0)
         return false;
-    const std::byte* shard = snapshot.data() + layout.offset_of(slot, 0);
+    const std::byte* shard = snapshot.data() + layout.snapshot_offset_of(slot, 0);
     std::memcpy(out.data(), shard, layout.value_bytes);
     for (std::uint32_t i = 1; i < layout.shards; ++i) {
         shard += slots * layout.stride;

@@ -134,7 +134,7 @@ public:
         for (std::uint32_t shard = 0; shard < layout.shards; ++shard) {
             std::uint64_t value = 0;
             EXPECT_TRUE(device_.memory().copy_out(
-                &value, maps_.at(map) + layout.offset_of(slot, byte) + layout.shard_distance() * shard, 8));
+                &value, maps_.at(map) + layout.device_offset_of(slot, byte) + layout.shard_distance() * shard, 8));
             sum += value;
         }
         return sum;
@@ -183,7 +183,7 @@ private:
             } else if (entry.kind == TableEntry::Kind::grids) {
                 words.push_back(grids());
             } else {
-                words.push_back(maps_.at(entry.map) + session_.layouts()[entry.map].offset_of(entry.slot, 0));
+                words.push_back(maps_.at(entry.map) + session_.layouts()[entry.map].device_offset_of(entry.slot, 0));
             }
         }
         if (words.empty())
