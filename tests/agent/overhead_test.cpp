@@ -250,7 +250,7 @@ TEST(Memory, TheMostThatThereWasIsKept) {
     host.stop();
     EXPECT_TRUE(outcome.ok()) << outcome.output;
     EXPECT_EQ(host.header().gpu_memory_kib, 0u) << "gone with the context";
-    EXPECT_EQ(host.header().gpu_memory_most_kib, 1u) << "a small map";
+    EXPECT_EQ(host.header().gpu_memory_most_kib, 2u) << "two shards of a small map";
 }
 
 // ---- holds ------------------------------------------------------------------------------------------------------
