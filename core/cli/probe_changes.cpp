@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu probe add, remove, replace: asked of the egpu process that owns the session, over its control socket.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -40,14 +41,22 @@ std::string plural(std::uint64_t count, const char* word) {
     return fmt::format("{} {}{}", format_count(count), word, count == 1 ? "" : "s");
 }
 
+/// Where a probe is that was added or put in another's place: a kernel that refused it did match.
+std::string whereabouts(const host::ProbeAnswer& answer) {
+    if (answer.kernels != 0)
+        return fmt::format("{} in {}", plural(answer.sites, "site"), plural(answer.kernels, "kernel"));
+    const auto without = std::count_if(answer.outcomes.begin(), answer.outcomes.end(), [](const auto& outcome) {
+        return outcome.state == "refused" || outcome.state == "failed";
+    });
+    if (without != 0)
+        return fmt::format("runs nowhere: {} can't take it", plural(static_cast<std::uint64_t>(without), "kernel"));
+    return "matches no kernel that the application has loaded so far";
+}
+
 std::string headline(const host::ProbeRequest& request, const host::ProbeAnswer& answer) {
     if (request.action == host::ProbeAction::remove)
         return fmt::format("probe {}: detached; what it counted stays", answer.probe);
-    std::string text =
-        answer.kernels == 0
-            ? fmt::format("probe {}: matches no kernel that the application has loaded so far", answer.probe)
-            : fmt::format("probe {}: {} in {}", answer.probe, plural(answer.sites, "site"),
-                          plural(answer.kernels, "kernel"));
+    std::string text = fmt::format("probe {}: {}", answer.probe, whereabouts(answer));
     if (answer.maps == "kept")
         text += "; its maps go on with what they hold";
     else if (answer.maps == "fresh" && answer.graphs_hold_former)

@@ -228,7 +228,7 @@ int print_one_table(host::Source& source) {
 int show_top(const std::string& session) {
     if (names_file(session)) {
         print_errors(
-            {error("EGPU-X082", fmt::format("'{}' is no session's number: egpu top shows sessions that run", session),
+            {error("EGPU-X099", fmt::format("'{}' is no session's number: egpu top shows sessions that run", session),
                    "egpu session info FILE and egpu ui FILE open recordings")});
         return kUsage;
     }

@@ -6,6 +6,7 @@
 #include "base/units.hpp"
 #include "host/findings/metrics.hpp"
 #include "host/view/live_view.hpp"
+#include "host/view/map_users.hpp"
 #include "ui/model/kernel_names.hpp"
 
 namespace egpu::ui {
@@ -54,6 +55,9 @@ std::string remark_of(const host::Probe& probe) {
 
 /// Of which launches the values are, and whether more came that they lack.
 std::string map_note(const host::MapData& data, const host::SessionView& view, std::size_t rows) {
+    if (const std::string why = host::why_not_counted(view, data); !why.empty())
+        return "n/a: " + why;
+    const auto refused = host::refused_users(view, data);
     const auto coverage = view.coverage_of(data);
     std::string note = fmt::format("{} {}", format_count(rows), rows == 1 ? "row" : "rows");
     if (!data.age_ns)
@@ -62,6 +66,7 @@ std::string map_note(const host::MapData& data, const host::SessionView& view, s
         note += fmt::format(", of which the first {} are shown: egpu map dump prints all", format_count(kMostMapRows));
     note += !view.drained            ? "; at least: the last copy from the GPU is not made"
             : data.refused_keys != 0 ? fmt::format("; at least: {} keys found the map full", data.refused_keys)
+            : !refused.empty()       ? fmt::format("; at least: {}", host::refused_text(refused))
                                      : "; totals since the session began";
     if (!coverage.whole())
         note += fmt::format("; counted in {} of {} launches", format_count(coverage.covered),
@@ -76,15 +81,19 @@ MapRows map_rows(const host::MapData& data, const host::SessionView& view) {
         if (field.elements == 1)
             result.heads.push_back(host::column_name(field));
     result.key_columns = result.heads.size();
-    for (const auto& field : data.map->definition.value.fields)
+    std::vector<bool> unknown;  // by field: no program counted it
+    for (const auto& field : data.map->definition.value.fields) {
         result.heads.push_back(host::column_name(*data.map, field));
-    const auto rows = host::read_rows(data, view.catalogue);
+        unknown.push_back(!host::why_not_counted(view, data, &field).empty());
+    }
+    const bool all_unknown = !host::why_not_counted(view, data).empty();
+    const auto rows = all_unknown ? std::vector<host::Row>{} : host::read_rows(data, view.catalogue);
     for (std::size_t i = 0; i < rows.size() && i < kMostMapRows; ++i) {
         std::vector<std::string> cells;
         for (const auto& cell : rows[i].key)
             cells.push_back(cell.text);
-        for (const auto& cell : rows[i].values)
-            cells.push_back(host::value_text(cell, view.simulated));
+        for (std::size_t value = 0; value < rows[i].values.size(); ++value)
+            cells.push_back(unknown[value] ? "n/a" : host::value_text(rows[i].values[value], view.simulated));
         result.rows.push_back(std::move(cells));
     }
     result.note = map_note(data, view, rows.size());

@@ -38,6 +38,7 @@ private:
     void add_run(const Run& run);
     void add_by_leader(const Addition& addition);
     void add_by_several(const Run& run);
+    void add_own(const Run& run, const std::string& base, const std::string& who);
     std::string own_address(const Run& run, const std::string& base);
     std::string own_value(const Run& run);
     std::string own_number(const std::vector<std::uint32_t>& numbers);

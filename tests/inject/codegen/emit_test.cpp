@@ -153,7 +153,7 @@ TEST(Accumulators, StartAndFlush) {
               "\t.reg .b64 %egpu_acc0;\n\t.reg .b64 %egpu_acc1;\n\tmov.u64 %egpu_acc0, 0;\n\tmov.u64 %egpu_acc1, 0;\n");
     const std::string flush = emit_accumulator_flush(harness.function, false);
     EXPECT_EQ(count_of(flush, "ld.const.u64"), 1);
-    EXPECT_EQ(count_of(flush, "red.relaxed.gpu.global.add.u64"), 1) << "each lane its element";
+    EXPECT_EQ(count_of(flush, "red.relaxed.gpu.global.add.u64"), 2) << "each lane its element";
     EXPECT_THAT(flush, Not(HasSubstr("mov.u64 %egpu_acc0, 0")));
     EXPECT_EQ(count_of(flush, "activemask.b32"), 1);
     EXPECT_EQ(count_of(flush, "vote.sync.all.pred"), 1);
@@ -164,7 +164,7 @@ TEST(Accumulators, StartAndFlush) {
     ASSERT_EQ(harness.table.entries().size(), 1u);
     EXPECT_EQ(harness.table.entries()[0].slot, 5u);
     harness.function.target.sm = 60;
-    EXPECT_EQ(count_of(emit_accumulator_flush(harness.function, false), "red.global.add.u64"), 1);
+    EXPECT_EQ(count_of(emit_accumulator_flush(harness.function, false), "red.global.add.u64"), 2);
     harness.function.target.sm = 80;
     EXPECT_EQ(count_of(emit_accumulator_flush(harness.function, false), "redux.sync.add.u32"), 6) << "any number";
     for (auto& accumulator : harness.function.accumulators)
