@@ -233,7 +233,7 @@ def one_table():
         row = row_of(done.stdout.decode().splitlines())
         check(row and row[4].endswith("/s"), done.stdout.decode())
         dumb = subprocess.run([EGPU, "top", "run.egpu"], capture_output=True, timeout=30)
-        equal((dumb.returncode, b"EGPU-X082" in dumb.stderr), (2, True), "a file is no session")
+        equal((dumb.returncode, b"EGPU-X099" in dumb.stderr), (2, True), "a file is no session")
         run.stop()
 
 
