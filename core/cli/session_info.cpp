@@ -46,7 +46,9 @@ Result<Opened> open(const std::string& what) {
 }
 
 std::string state_words(const host::Source& source) {
-    return source.state() == host::SourceState::live ? "live" : source.state_text();
+    if (source.state() != host::SourceState::live)
+        return source.state_text();
+    return source.state_text().empty() ? "live" : "live; " + source.state_text();
 }
 
 struct Traffic {

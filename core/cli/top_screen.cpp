@@ -61,6 +61,8 @@ std::string state_text(const TopView& view, bool paused, const Style& style) {
         return dot + (view.state_text.empty() ? "ended" : view.state_text);
     if (paused)
         return dot + "paused";
+    if (!view.state_text.empty())
+        return dot + "suspended";
     if (view.stopped)
         return dot + "stopped";
     return dot + "live" + (view.samples_per_second ? fmt::format(", {:.0f} Hz", *view.samples_per_second) : "");

@@ -270,8 +270,11 @@ def suspended():
     process = start_loop()
     listed = lambda: {row["session"]: row for row in json.loads(subprocess.run(
         [EGPU, "session", "list", "-j"], capture_output=True, timeout=30).stdout)}[process.pid]
+    info = lambda: json.loads(subprocess.run([EGPU, "session", "info", str(process.pid), "-j"], capture_output=True,
+                                             timeout=30).stdout)
     try:
         agent = listed()["pid"]
+        equal(info()["state_text"], None, "nothing is wrong")
         process.send_signal(signal.SIGSTOP)
         for words in (["session", "stop", str(process.pid)], ["probe", "remove", "bandwidth", "-s", str(process.pid)]):
             done = subprocess.run([EGPU, *words], capture_output=True, timeout=20)
@@ -280,13 +283,19 @@ def suspended():
             check(f"egpu process {process.pid} is suspended" in text and "EGPU-X075" in text, text)
             check(f"kill -CONT {process.pid}" in text, text)
         wait_for(lambda: listed()["state"] == "suspended", "it to be suspended")
-        equal(listed()["remark"], f"its egpu process is suspended: fg or kill -CONT {process.pid} lets it go on", "remark")
+        of_host = f"its egpu process is suspended: fg or kill -CONT {process.pid} lets it go on"
+        equal(listed()["remark"], of_host, "remark")
+        equal(info()["state_text"], of_host, "session info, JSON")
         process.send_signal(signal.SIGCONT)
         wait_for(lambda: listed()["state"] == "running", "it to go on")
         equal(listed()["probes"], ["bandwidth"], "probes: what was asked of it while it slept is not done")
         os.kill(agent, signal.SIGSTOP)
         wait_for(lambda: listed()["state"] == "suspended", "the application to be suspended")
-        equal(listed()["remark"], f"its application is suspended: fg or kill -CONT {agent} lets it go on", "remark")
+        of_agent = f"its application is suspended: fg or kill -CONT {agent} lets it go on"
+        equal(listed()["remark"], of_agent, "remark")
+        equal(info()["state_text"], of_agent, "session info, JSON")
+        told = subprocess.run([EGPU, "session", "info", str(process.pid)], capture_output=True, timeout=30).stdout.decode()
+        check("live; " + of_agent in told, told)
         os.kill(agent, signal.SIGCONT)
     finally:
         process.send_signal(signal.SIGCONT)

@@ -91,6 +91,8 @@ QString SessionBar::state_text() const {
             return model_.life_text().empty() ? tr("○ waiting for data")
                                               : QStringLiteral("○ ") + text(model_.life_text());
         case Life::live:
+            if (!model_.life_text().empty())
+                return tr("‖ suspended");
             return following
                        ? tr("● live")
                        : tr("‖ paused, %1 behind").arg(text(span_text(static_cast<double>(link_.viewport().behind()))));
@@ -136,6 +138,7 @@ QString SessionBar::session_text() const {
 
 void SessionBar::refresh() {
     state_->setText(state_text());
+    state_->setToolTip(model_.life() == Life::live ? text(model_.life_text()) : QString());
     const QString style = QStringLiteral("font-weight: bold; color: %1").arg(state_colour().name());
     if (state_->styleSheet() != style)  // a style is laid out anew even where it is the same
         state_->setStyleSheet(style);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "host/session/control_socket.hpp"
+#include "host/sessions/life.hpp"
 #include "host/sessions/open_session.hpp"
 #include "host/view/live_view.hpp"
 #include "segment/access/process.hpp"
@@ -112,6 +113,7 @@ void LiveSource::look_for_end() {
                       state >= EGPU_SESSION_DRAINED || agent == 0 ? "ended" : "ended: its egpu process is gone");
     if (state == EGPU_SESSION_ENDED)
         return finish(SourceState::ended, "ended: agent and egpu lost touch");
+    state_text_ = suspended_text(header.host_pid, state < EGPU_SESSION_DRAINED ? agent : 0);
 }
 
 std::vector<Sample> LiveSource::take_samples() {

@@ -41,7 +41,8 @@ public:
     virtual const std::vector<SourceMessage>& messages() const = 0;
 
     virtual SourceState state() const = 0;
-    /// Why it ended or what is damaged, for people: "ended", "the egpu process was killed"; "" while live.
+    /// Why it ended or what is damaged, for people: "ended", "the egpu process was killed". Of one that is live: "", or
+    /// why nothing comes at present ("its application is suspended: ...").
     virtual const std::string& state_text() const = 0;
     /// Of a session that takes requests (host/session/control_socket.hpp); "" of a file.
     virtual std::string control_path() const = 0;
