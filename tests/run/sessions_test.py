@@ -23,11 +23,11 @@ def ask(process, *words):
     return subprocess.run([EGPU, *words, "-s", str(process.pid)], capture_output=True, timeout=30)
 
 
-def rows(process):
+def rows(process):  # null, and nothing, before a launch was counted
     done = ask(process, "map", "dump", "bandwidth/traffic", "-j")
     if done.returncode != 0:
         return None
-    found = {(row["key"]["space"], row["key"]["access"]): row["value"]["accesses"] for row in json.loads(done.stdout)}
+    found = {(row["key"]["space"], row["key"]["access"]): row["value"]["accesses"] for row in json.loads(done.stdout) or []}
     return found if any(found.values()) else None
 
 
