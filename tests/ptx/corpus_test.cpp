@@ -12,8 +12,10 @@
 #include "fixtures.hpp"
 #include "ptx/fatbin/elf.hpp"
 #include "ptx/opcodes/memory.hpp"
+#include "ptx/syntax/compare.hpp"
 #include "ptx/syntax/edit.hpp"
 #include "ptx/syntax/parser.hpp"
+#include "ptx/syntax/print.hpp"
 
 namespace egpu::ptx {
 namespace {
@@ -83,6 +85,20 @@ TEST_F(Corpus, IsTakenWholeAndComesBackUnchanged) {
         instructions += test::instructions_of(*module).size();
     }
     EXPECT_GT(instructions, 20'000U);
+}
+
+TEST_F(Corpus, SaysTheSameWhenPrintedFromItsTree) {
+    for (const std::string& file : files_) {
+        const std::string text = test::read(file);
+        const auto module = parse(text, file);
+        ASSERT_TRUE(module);
+        const std::string printed = print(*module);
+        const auto difference = first_difference(text, printed);
+        ASSERT_TRUE(difference) << file << to_text(difference.error());
+        EXPECT_FALSE(*difference) << file << "\n"
+                                  << text.substr((*difference)->first.begin, 80) << "\n"
+                                  << printed.substr((*difference)->second.begin, 80);
+    }
 }
 
 TEST_F(Corpus, HasNoLoadStoreOrAtomicThatTheTableDoesNotDescribe) {

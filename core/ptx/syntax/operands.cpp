@@ -130,7 +130,7 @@ void parse_address(Operand& operand, Cursor& cursor, std::uint32_t begin, int de
             operand.parts.erase(operand.parts.begin());
         }
     }
-    cursor.accept_dot_word(".unified");  // ld's promise that the address is the same for all, behind the bracket
+    operand.unified = cursor.accept_dot_word(".unified");
     finish(operand, cursor, begin);
 }
 
