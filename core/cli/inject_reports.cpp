@@ -23,7 +23,8 @@ int for_each_module(const std::vector<std::string>& files, const Visit& visit) {
         const auto modules = read_modules(file);
         if (!modules) {
             print_errors(modules.errors());
-            result = kEnvironment;
+            const bool refused = modules.error().code.starts_with("EGPU-P0");  // read, and no PTX that egpu takes
+            result = !refused ? static_cast<int>(kEnvironment) : result == kYes ? static_cast<int>(kNo) : result;
             continue;
         }
         for (const auto& module : *modules) {
@@ -68,6 +69,8 @@ int print_all_sites(const NamedModule& module, const AllSites& found) {
             fmt::print("  {}: {}\n", kind, counted(sites, "site"));
     for (const auto& [which, count] : found.skipped)
         fmt::print("  {}: left out {}x: {}\n", which.first, count, which.second);
+    for (const auto& [reason, kinds] : found.not_counted)
+        fmt::print("  {}: {}\n", counted(kinds.size(), "kind"), reason);
     for (const auto& [kernel, reason] : found.refused)
         fmt::print("  {}: refused: {}  [{}]\n", kernel, reason.message, reason.code);
     for (const auto& [what, problem] : found.failed)

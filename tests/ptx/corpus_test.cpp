@@ -140,7 +140,7 @@ std::string assembled(const test::TemporaryFolder& folder, const Module& module,
     return code_of(test::read(to));
 }
 
-TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstruction) {
+TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstructionAndPrintedFromItsTree) {
     if (test::ptxas().empty())
         GTEST_SKIP() << "no ptxas on this machine";
     const test::TemporaryFolder folder;
@@ -158,6 +158,7 @@ TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstruction) {
         const std::string edited = assembled(folder, *module, editor.apply());
         programs += original.empty() ? 0U : 1U;  // some sources hold nothing for older architectures
         EXPECT_TRUE(original == edited) << "another program";
+        EXPECT_TRUE(original == assembled(folder, *module, print(*module))) << "another program when printed";
     }
     EXPECT_GE(programs, 25U);
 }

@@ -92,8 +92,7 @@ TEST(Compare, TakesTwoSpellingsForOne) {
     for (const auto& [first, second] :
          {Pair{"ld.global.u32 %r1, [%rd1-16];", "ld .global .u32 %r1, [%rd1 + -0x10] ;"},
           Pair{"mov.f64 %d, 1.5;", "mov.f64 %d, 0d3FF8000000000000;"},
-          Pair{"mov.u32 %r1, 4*2+1;;", "mov.u32 %r1, 9U; /* nine */"},
-          Pair{"ld.u32 %r1, [%rd1+0];", "ld.u32 %r1, [%rd1];"}, Pair{"call f, ();", "call f, () ;"},
+          Pair{"mov.u32 %r1, 4*2+1;;", "mov.u32 %r1, 9U; /* nine */"}, Pair{"call f, ();", "call f, () ;"},
           Pair{".shared .u32 .align 8 x;", ".shared .align 8 .u32 x;"}})
         EXPECT_EQ(parting(in_kernel(first), in_kernel(second)), "") << first;
 }
@@ -101,7 +100,8 @@ TEST(Compare, TakesTwoSpellingsForOne) {
 TEST(Compare, SeesWhatDiffers) {
     for (const auto& [first, second] :
          {Pair{"ld.global.u32 %r1, [%rd1-16];", "ld.global.u32 %r1, [%rd1+16];"},
-          Pair{"ld.global.u32 %r1, [%rd1];", "ld.global.u32 %r1, [%rd2];"}, Pair{"@p ret;", "@!p ret;"},
+          Pair{"ld.global.u32 %r1, [%rd1];", "ld.global.u32 %r1, [%rd2];"},
+          Pair{"ld.global.u32 %r1, [%rd1];", "ld.global.u32 %r1, [%rd1+0];"}, Pair{"@p ret;", "@!p ret;"},
           Pair{"ld.global.nc.u32 %r1, [%rd1];", "ld.global.u32 %r1, [%rd1];"}, Pair{"ret;", ""},
           Pair{"mov.f32 %f, 1.5;", "mov.f32 %f, -1.5;"}, Pair{"mov.u32 %r, 0;", "mov.u32 %r, -0x80000000;"},
           Pair{".shared .align 8 .u32 x;", ".shared .align 16 .u32 x;"}, Pair{"L: ret;", "M: ret;"},

@@ -98,8 +98,13 @@ private:
     }
 
     void add_notes(const std::string& kind, const inject::ProbeOutcome& outcome) {
-        for (const auto& note : outcome.notes)
-            ++result_.skipped[{kind, fmt::format("{}  [{}]", note.message, note.code)}];
+        for (const auto& note : outcome.notes) {
+            const std::string reason = fmt::format("{}  [{}]", note.message, note.code);
+            if (note.code == "EGPU-P255" || note.code == "EGPU-P256")
+                ++result_.skipped[{kind, reason}];
+            else
+                result_.not_counted[reason].insert(kind);
+        }
     }
 
     /// A program at no site, or one that leaves no text, is the same copy as another.

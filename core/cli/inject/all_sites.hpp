@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,10 @@ struct AllSites {
     std::size_t copies = 0;                    ///< built
     std::size_t texts = 0;                     ///< different ones, assembled
     std::map<std::string, std::size_t> sites;  ///< by kind, of the programs that count
-    /// Sites at which nothing is inserted: (kind, reason) -> how many.
+    /// Sites at which nothing may be inserted: (kind, reason) -> how many.
     std::map<std::pair<std::string, std::string>, std::size_t> skipped;
+    /// What else is no site of a kind that might be thought to have it -> at how many kinds.
+    std::map<std::string, std::set<std::string>> not_counted;
     std::vector<std::pair<std::string, Diagnostic>> refused;  ///< kernel, why egpu makes no copy of it at all
     std::vector<std::pair<std::string, Diagnostic>> failed;   ///< "kernel, kind, program": what must not happen
 };

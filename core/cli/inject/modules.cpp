@@ -17,9 +17,16 @@ bool is_provided(std::string_view name) {
     return std::find(std::begin(kProvided), std::end(kProvided), name) != std::end(kProvided);
 }
 
+/// `.attribute(.unified(1, 2))`: one function in several modules.
+bool is_unified(const ptx::Function& function) {
+    return std::any_of(function.directives.begin(), function.directives.end(), [](const ptx::Directive& directive) {
+        return directive.name == "attribute" && directive.text.find(".unified") != std::string_view::npos;
+    });
+}
+
 bool needs_link(const ptx::Module& module) {
     for (const auto& function : module.functions)
-        if (module.function(function.name)->body == nullptr && !is_provided(function.name))
+        if (is_unified(function) || (module.function(function.name)->body == nullptr && !is_provided(function.name)))
             return true;
     return std::any_of(module.variables.begin(), module.variables.end(), [&](const ptx::Variable& variable) {
         const bool dynamic_shared = variable.space == ptx::Space::shared && variable.bytes() == 0;

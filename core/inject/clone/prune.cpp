@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -120,6 +121,23 @@ void prune_directives(const ptx::Module& module, ptx::Editor& editor) {
     editor.replace(module.target_range, target);
 }
 
+/// "%egpu_", "$egpu_" or "egpu_table" where the text has it. One search for what they share: this is done once for each
+/// kernel of a large module, and a search that begins at '%' stops at every register.
+std::string_view own_name_in(const std::string& text) {
+    constexpr std::string_view kCommon = "egpu_";
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data();; ++at) {
+        at = static_cast<const char*>(memmem(at, static_cast<std::size_t>(end - at), kCommon.data(), kCommon.size()));
+        if (at == nullptr)
+            return {};
+        const char before = at == text.data() ? '\0' : at[-1];
+        if (before == '%' || before == '$')
+            return before == '%' ? "%egpu_" : "$egpu_";
+        if (std::string_view(at, end).starts_with("egpu_table"))
+            return "egpu_table";
+    }
+}
+
 Diagnostic refuse(std::string_view code, std::string message, std::string fix) {
     Diagnostic diagnostic = error(code, std::move(message));
     diagnostic.fix = std::move(fix);
@@ -134,13 +152,12 @@ Status check_module(const ptx::Module& module) {
     if (!module.target.starts_with("sm_"))
         return refuse("EGPU-P207", fmt::format("the module's target is '{}', not an sm_N", module.target),
                       "compile it for the GPU that it runs on");
-    for (const std::string_view name : {"%egpu_", "$egpu_", "egpu_table"})
-        if (module.text->find(name) != std::string::npos)
-            return refuse("EGPU-P208",
-                          fmt::format("the module uses names that begin with '{}': it is an instrumented "
-                                      "copy already, or egpu's names are taken",
-                                      name),
-                          "give egpu the original module");
+    if (const auto name = own_name_in(*module.text); !name.empty())
+        return refuse("EGPU-P208",
+                      fmt::format("the module uses names that begin with '{}': it is an instrumented "
+                                  "copy already, or egpu's names are taken",
+                                  name),
+                      "give egpu the original module");
     return ok();
 }
 

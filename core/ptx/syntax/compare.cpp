@@ -69,13 +69,11 @@ private:
 
     bool integer() {
         const std::uint32_t begin = cursor_.begin();
-        const bool offset = (cursor_.at('+') || cursor_.at('-')) && !pieces_.empty() && ends_value(pieces_.back());
         const auto value = constant_expression(cursor_);
         if (!value)
             return false;
         in_opcode_ = false;
-        if (!offset || *value != 0)
-            pieces_.push_back({Piece::Kind::integer, {}, static_cast<std::uint64_t>(*value), cursor_.since(begin)});
+        pieces_.push_back({Piece::Kind::integer, {}, static_cast<std::uint64_t>(*value), cursor_.since(begin)});
         return true;
     }
 
@@ -102,10 +100,6 @@ private:
             cursor_.take();
         in_opcode_ = false;
         return true;
-    }
-
-    static bool ends_value(const Piece& piece) {
-        return piece.kind == Piece::Kind::text && (piece.text == ")" || piece.text.size() > 1);
     }
 
     bool no_parameters() {

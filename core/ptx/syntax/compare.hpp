@@ -17,7 +17,7 @@ struct TextDifference {
 
 /// The first tokens that differ; nullopt where none do. Spellings of the same thing are the same: numbers by value
 /// ("[%r1-16]", "[%r1+-0x10]", "1.5", "0d3FF8000000000000"), blanks inside an opcode, the order of the words between
-/// the space and the name of a declaration, empty parentheses, empty statements, an offset of 0.
+/// the space and the name of a declaration, empty parentheses, empty statements.
 Result<std::optional<TextDifference>> first_difference(std::string_view first, std::string_view second);
 
 }  // namespace egpu::ptx

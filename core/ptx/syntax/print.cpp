@@ -52,7 +52,7 @@ public:
         out_ += one.negated ? "!" : "";
         switch (one.kind) {
             case Operand::Kind::identifier:
-                if (one.base.empty())
+                if (!one.has_offset)
                     out_ += one.text;
                 else
                     fmt::format_to(Out(out_), "{}+{}", one.base, one.integer);
@@ -145,7 +145,7 @@ private:
         out_ += '[';
         if (one.base.empty())
             fmt::format_to(Out(out_), "{}", one.integer);
-        else if (one.integer == 0)
+        else if (!one.has_offset)
             out_ += one.base;
         else
             fmt::format_to(Out(out_), "{}+{}", one.base, one.integer);

@@ -34,8 +34,10 @@ struct Operand {
         other,       ///< any other expression, kept as text
     };
     Kind kind = Kind::other;
-    std::string_view text;     ///< as written, without surrounding blanks and without the '!' of a negated one
-    bool negated = false;      ///< !p
+    std::string_view text;  ///< as written, without surrounding blanks and without the '!' of a negated one
+    bool negated = false;   ///< !p
+    /// address, identifier: an offset is written, which may be 0. (ptxas -g makes other code of [%r1+0] than of [%r1].)
+    bool has_offset = false;
     bool unified = false;      ///< address with `.unified` behind it: ld's promise that it is the same for all threads
     std::int64_t integer = 0;  ///< integer value; offset of an address or of "symbol+4"
     int floating_bits = 0;
