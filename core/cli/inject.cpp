@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/inject/kinds.hpp"
+#include "cli/inject_diff.hpp"
+#include "cli/inject_reports.hpp"
 #include "cli/probe_options.hpp"
 #include "cli/terminal.hpp"
 #include "host/pipeline/pipeline.hpp"
@@ -17,9 +20,14 @@ namespace {
 
 struct InjectOptions {
     ProbeOptions probes;
-    std::string file, assemble;
-    bool stats = false;
+    std::vector<std::string> files;
+    std::string assemble;
+    bool identity = false, stats = false, diff = false;
+    std::string all_sites, sites;  ///< a kind; kEveryKind: the option without one; "": not given
 };
+
+constexpr const char* kEveryKind = "true";  // what CLI11 gives for a flag without a value
+constexpr const char* kEveryAccess = "gpu/mem";
 
 std::string text_of(const std::vector<std::byte>& image) {
     return {reinterpret_cast<const char*>(image.data()), image.size() - 1};
@@ -54,38 +62,101 @@ int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::Copy
     return result;
 }
 
-int inject_file(const InjectOptions& options) {
-    auto probes = load_probes(options.probes);
-    if (!probes)
-        return kEnvironment;
-    const auto images = ptx::read_images_of_file(options.file);
-    if (!images) {
-        print_errors(images.errors());
-        return kEnvironment;
-    }
-    // Shards as a session has them.
-    host::Pipeline pipeline(std::move(probes->probes), options.probes.kernels, host::kAssumedSmCount);
-    // Copies as the simulated GPU takes them: PTX text.
+/// The copies of all files' kernels, as the simulated GPU takes them: PTX text.
+std::vector<host::CopyImage> build_copies_of_files(host::Pipeline& pipeline, const std::vector<std::string>& files,
+                                                   bool* read) {
     const host::Device device{
         .compute_capability = 999, .sm_count = host::kAssumedSmCount, .simulated = true, .name = {}};
     std::vector<host::CopyImage> copies;
-    for (const auto& image : *images) {
-        auto answer = pipeline.add_parsed_image(image, options.file.substr(options.file.rfind('/') + 1), device);
-        std::move(answer.copies.begin(), answer.copies.end(), std::back_inserter(copies));
+    for (const auto& file : files) {
+        const auto images = ptx::read_images_of_file(file);
+        if (!images) {
+            print_errors(images.errors());
+            *read = false;
+            continue;
+        }
+        for (const auto& image : *images) {
+            auto answer = pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
+            std::move(answer.copies.begin(), answer.copies.end(), std::back_inserter(copies));
+        }
     }
-    for (const auto& text : pipeline.catalogue().diagnostics)
+    return copies;
+}
+
+void print_states(const host::Catalogue& catalogue, bool all) {
+    for (const auto& text : catalogue.diagnostics)
         fmt::print(stderr, "{}", text);
-    for (const auto& kernel : pipeline.catalogue().kernels)
-        if (options.stats || kernel.state != host::KernelState::instrumented)
+    for (const auto& kernel : catalogue.kernels)
+        if (all || kernel.state != host::KernelState::instrumented)
             fmt::print(stderr, "{}: {}{}\n", kernel.name, host::to_words(kernel.state),
                        kernel.state == host::KernelState::instrumented
                            ? fmt::format(", {} sites, {} accumulators", kernel.sites, kernel.accumulators)
                            : ": " + kernel.reason);
-    if (!options.assemble.empty())
-        return assemble_copies(pipeline, copies, options.assemble);
-    for (const auto& copy : copies)
-        fmt::print("{}", text_of(copy.bank_image.empty() ? copy.image : copy.bank_image));
+}
+
+int print_copies(const InjectOptions& options, const std::vector<host::CopyImage>& copies) {
+    for (const auto& copy : copies) {
+        const std::string text = text_of(copy.bank_image.empty() ? copy.image : copy.bank_image);
+        if (!options.diff)
+            fmt::print("{}", text);
+        else if (auto printed = print_difference(options.files, copy.entry, text); !printed)
+            print_errors(printed.errors());
+    }
     return copies.empty() ? kNo : kYes;
+}
+
+int inject_files(const InjectOptions& options) {
+    auto probes = load_probes(options.probes);
+    if (!probes)
+        return kEnvironment;
+    // Shards as a session has them.
+    host::Pipeline pipeline(std::move(probes->probes), options.probes.kernels, host::kAssumedSmCount);
+    bool read = true;
+    const auto copies = build_copies_of_files(pipeline, options.files, &read);
+    print_states(pipeline.catalogue(), options.stats);
+    if (!read)
+        return kEnvironment;
+    return options.assemble.empty() ? print_copies(options, copies)
+                                    : assemble_copies(pipeline, copies, options.assemble);
+}
+
+/// The injection points of -p, else the one that is named.
+std::optional<std::vector<ebpf::InjectionPoint>> points_of(const InjectOptions& options, const std::string& named) {
+    std::vector<ebpf::InjectionPoint> points;
+    if (options.probes.what.empty()) {
+        const auto kinds = kinds_named(named);
+        if (!kinds) {
+            print_errors(kinds.errors());
+            return std::nullopt;
+        }
+        for (const auto& kind : *kinds)
+            points.insert(points.end(), kind.points.begin(), kind.points.end());
+        return points;
+    }
+    const auto probes = load_probes(options.probes);
+    if (!probes)
+        return std::nullopt;
+    for (const auto& probe : probes->probes)
+        for (const auto& program : probe.object->programs)
+            points.push_back(program.point);
+    return points;
+}
+
+int run_inject(const InjectOptions& options) {
+    if (options.identity)
+        return report_identity(options.files, options.assemble);
+    if (!options.all_sites.empty())
+        return report_all_sites(options.files, options.all_sites == kEveryKind ? "" : options.all_sites,
+                                options.assemble);
+    if (!options.sites.empty()) {
+        const auto points = points_of(options, options.sites == kEveryKind ? kEveryAccess : options.sites);
+        return points ? report_sites(options.files, *points) : static_cast<int>(kUsage);
+    }
+    if (options.probes.what.empty() && options.stats)
+        return report_figures(options.files, *points_of(options, kEveryAccess));
+    if (options.probes.what.empty() && options.diff)
+        return report_differences(options.files);
+    return inject_files(options);
 }
 
 }  // namespace
@@ -95,11 +166,29 @@ void add_inject(CLI::App& app, int* exit_code) {
     auto* command = app.add_subcommand("inject", "Print the PTX of instrumented copies (for developers of egpu)");
     command->group("");
     add_probe_options(*command, options->probes);
-    command->add_option("FILE", options->file, "PTX, a fatbinary, a program or library")->required();
+    command->add_option("FILE", options->files, "PTX, fatbinaries, programs or libraries")->required();
     command->add_option("--assemble", options->assemble,
-                        "Assemble each copy for this architecture and print ptxas's figures");
-    command->add_flag("--stats", options->stats, "Say what was done to each kernel, on stderr");
-    command->callback([options, exit_code] { *exit_code = inject_file(*options); });
+                        "Assemble each copy for this architecture and print ptxas's figures; with --identity and "
+                        "--all-sites: for this one, not for the file's own target");
+    auto* identity = command->add_flag("--identity", options->identity,
+                                       "Parse each module, print it from its tree, assemble both texts: is the code "
+                                       "the same? Exit code 0 only if that of all is");
+    auto* all_sites = command->add_flag("--all-sites", options->all_sites,
+                                        "Assemble every kernel with a program that does nothing and one that counts, "
+                                        "at every site of each kind and of all; --all-sites=KIND: an injection point "
+                                        "or an event. Exit code 0 only if ptxas takes all");
+    auto* sites = command->add_flag("--sites", options->sites,
+                                    "A table of the sites of -p, else of every memory access; --sites=KIND");
+    auto* stats = command->add_flag("--stats", options->stats,
+                                    "Sizes of the modules, and times of parsing, of planning and of writing a count at "
+                                    "every memory access; with -p: what was done to each kernel, on stderr");
+    auto* diff = command->add_flag("--diff", options->diff,
+                                   "The difference of each original and its copy, with -p or with a count at every "
+                                   "memory access");
+    identity->excludes(all_sites, sites, stats, diff);
+    all_sites->excludes(sites, stats, diff);
+    sites->excludes(stats, diff);
+    command->callback([options, exit_code] { *exit_code = run_inject(*options); });
 }
 
 }  // namespace egpu::cli

@@ -12,8 +12,10 @@
 #include "fixtures.hpp"
 #include "ptx/fatbin/elf.hpp"
 #include "ptx/opcodes/memory.hpp"
+#include "ptx/syntax/compare.hpp"
 #include "ptx/syntax/edit.hpp"
 #include "ptx/syntax/parser.hpp"
+#include "ptx/syntax/print.hpp"
 
 namespace egpu::ptx {
 namespace {
@@ -85,6 +87,20 @@ TEST_F(Corpus, IsTakenWholeAndComesBackUnchanged) {
     EXPECT_GT(instructions, 20'000U);
 }
 
+TEST_F(Corpus, SaysTheSameWhenPrintedFromItsTree) {
+    for (const std::string& file : files_) {
+        const std::string text = test::read(file);
+        const auto module = parse(text, file);
+        ASSERT_TRUE(module);
+        const std::string printed = print(*module);
+        const auto difference = first_difference(text, printed);
+        ASSERT_TRUE(difference) << file << to_text(difference.error());
+        EXPECT_FALSE(*difference) << file << "\n"
+                                  << text.substr((*difference)->first.begin, 80) << "\n"
+                                  << printed.substr((*difference)->second.begin, 80);
+    }
+}
+
 TEST_F(Corpus, HasNoLoadStoreOrAtomicThatTheTableDoesNotDescribe) {
     for (const std::string& file : files_) {
         const auto module = parse(test::read(file), file);
@@ -124,7 +140,7 @@ std::string assembled(const test::TemporaryFolder& folder, const Module& module,
     return code_of(test::read(to));
 }
 
-TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstruction) {
+TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstructionAndPrintedFromItsTree) {
     if (test::ptxas().empty())
         GTEST_SKIP() << "no ptxas on this machine";
     const test::TemporaryFolder folder;
@@ -142,6 +158,7 @@ TEST_F(Corpus, IsTheSameProgramWithACommentBeforeEveryInstruction) {
         const std::string edited = assembled(folder, *module, editor.apply());
         programs += original.empty() ? 0U : 1U;  // some sources hold nothing for older architectures
         EXPECT_TRUE(original == edited) << "another program";
+        EXPECT_TRUE(original == assembled(folder, *module, print(*module))) << "another program when printed";
     }
     EXPECT_GE(programs, 25U);
 }

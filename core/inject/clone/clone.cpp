@@ -161,6 +161,7 @@ Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
     copy.sites = rewritten->sites;
     copy.accumulators = rewritten->accumulators;
     copy.instructions_added = rewritten->instructions_added;
+    copy.planning = rewritten->planning;
     for (std::size_t at = 0; at < request.programs.size(); ++at)
         copy.outcomes.push_back(
             {request.programs[at].probe, rewritten->outcomes[at].sites, std::move(rewritten->outcomes[at].notes)});

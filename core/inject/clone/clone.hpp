@@ -3,6 +3,7 @@
 // original's variables by address (DESIGN 6).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -67,6 +68,7 @@ struct InstrumentedCopy {
     std::uint32_t sites = 0;
     std::uint32_t accumulators = 0;
     std::uint32_t instructions_added = 0;
+    std::chrono::nanoseconds planning{};  ///< of the time that build_copy took: finding sites, specialising programs
 };
 
 /// EGPU-P2xx where the kernel is refused (indirect calls, textures, address of a function, ...). A kernel that no

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -41,9 +42,17 @@ std::vector<std::pair<const ptx::Variable*, const ptx::Function*>> used_variable
     std::vector<std::pair<const ptx::Variable*, const ptx::Function*>> used;
     std::unordered_set<const ptx::Variable*> known;
     const auto use = [&](const Outline& outline, std::string_view name, std::size_t index) {
+        if (!module.variable_index.contains(name))
+            return;  // a register, nearly always: nobody needs to know which
         const auto meaning = outline.meaning_of(name, index);
         if (meaning.kind == Meaning::Kind::module_variable && known.insert(meaning.variable).second)
             used.emplace_back(meaning.variable, &outline.function());
+    };
+    const auto use_operand = [&](const Outline& outline, const ptx::Operand& operand, std::size_t index) {
+        if (operand.kind != ptx::Operand::Kind::other)
+            return use(outline, base_name(operand), index);
+        for (const auto name : identifiers_in(operand.text))
+            use(outline, name, index);
     };
     for (const auto* function : functions) {
         const Outline outline(module, *function);
@@ -51,14 +60,13 @@ std::vector<std::pair<const ptx::Variable*, const ptx::Function*>> used_variable
             const auto* instruction = outline.items()[index].instruction();
             if (instruction == nullptr)
                 continue;
-            for (const auto& whole : instruction->operands)
-                for (const ptx::Operand* operand : with_parts(whole)) {
-                    if (operand->kind == ptx::Operand::Kind::other)
-                        for (const auto name : identifiers_in(operand->text))
-                            use(outline, name, index);
-                    else
-                        use(outline, base_name(*operand), index);
-                }
+            for (const auto& whole : instruction->operands) {
+                if (whole.parts.empty())
+                    use_operand(outline, whole, index);
+                else
+                    for (const ptx::Operand* operand : with_parts(whole))
+                        use_operand(outline, *operand, index);
+            }
         }
     }
     return used;
@@ -120,6 +128,23 @@ void prune_directives(const ptx::Module& module, ptx::Editor& editor) {
     editor.replace(module.target_range, target);
 }
 
+/// "%egpu_", "$egpu_" or "egpu_table" where the text has it. One search for what they share: a search that begins at
+/// '%' stops at every register.
+std::string_view own_name_in(std::string_view text) {
+    constexpr std::string_view kCommon = "egpu_";
+    const char* const end = text.data() + text.size();
+    for (const char* at = text.data();; ++at) {
+        at = static_cast<const char*>(memmem(at, static_cast<std::size_t>(end - at), kCommon.data(), kCommon.size()));
+        if (at == nullptr)
+            return {};
+        const char before = at == text.data() ? '\0' : at[-1];
+        if (before == '%' || before == '$')
+            return before == '%' ? "%egpu_" : "$egpu_";
+        if (std::string_view(at, end).starts_with("egpu_table"))
+            return "egpu_table";
+    }
+}
+
 Diagnostic refuse(std::string_view code, std::string message, std::string fix) {
     Diagnostic diagnostic = error(code, std::move(message));
     diagnostic.fix = std::move(fix);
@@ -134,17 +159,18 @@ Status check_module(const ptx::Module& module) {
     if (!module.target.starts_with("sm_"))
         return refuse("EGPU-P207", fmt::format("the module's target is '{}', not an sm_N", module.target),
                       "compile it for the GPU that it runs on");
-    for (const std::string_view name : {"%egpu_", "$egpu_", "egpu_table"})
-        if (module.text->find(name) != std::string::npos)
-            return refuse("EGPU-P208",
-                          fmt::format("the module uses names that begin with '{}': it is an instrumented "
-                                      "copy already, or egpu's names are taken",
-                                      name),
-                          "give egpu the original module");
     return ok();
 }
 
 Status check_functions(const ptx::Module& module, const std::vector<const ptx::Function*>& functions) {
+    // What else has such a name is erased with the rest of the module.
+    for (const auto* function : functions)
+        if (const auto name = own_name_in(module.slice(function->range)); !name.empty())
+            return refuse("EGPU-P208",
+                          fmt::format("'{}' uses names that begin with '{}': it is an instrumented copy already, or "
+                                      "egpu's names are taken",
+                                      function->name, name),
+                          "give egpu the original module");
     const Names kept = names_of(functions);
     Names defined;
     for (const auto& function : module.functions)

@@ -86,19 +86,26 @@ private:
     }
 
     Status check_operand(const Outline& outline, std::size_t index, const Operand& whole) {
-        for (const Operand* operand : with_parts(whole)) {
-            if (operand->kind == Operand::Kind::other) {
-                for (const auto name : identifiers_in(operand->text))
-                    if (auto status = check_name(outline, index, name); !status)
-                        return status;
-            } else if (auto status = check_name(outline, index, base_name(*operand)); !status) {
+        if (whole.parts.empty())
+            return check_names(outline, index, whole);
+        for (const Operand* operand : with_parts(whole))
+            if (auto status = check_names(outline, index, *operand); !status)
                 return status;
-            }
-        }
+        return ok();
+    }
+
+    Status check_names(const Outline& outline, std::size_t index, const Operand& operand) {
+        if (operand.kind != Operand::Kind::other)
+            return check_name(outline, index, base_name(operand));
+        for (const auto name : identifiers_in(operand.text))
+            if (auto status = check_name(outline, index, name); !status)
+                return status;
         return ok();
     }
 
     Status check_name(const Outline& outline, std::size_t index, std::string_view name) {
+        if (!module_.function_index.contains(name) && !module_.variable_index.contains(name))
+            return ok();  // a register, nearly always: nobody needs to know which
         const auto meaning = outline.meaning_of(name, index);
         const auto* instruction = outline.items()[index].instruction();
         if (meaning.kind == Meaning::Kind::function)

@@ -72,9 +72,11 @@ bool is_higher(const Target& one, const Target& two) {
 Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor) {
     RewriteResult result;
     result.required = request.target;
+    const auto begin = std::chrono::steady_clock::now();
     auto plan = make_plan(request);
     if (!plan)
         return plan.errors();
+    result.planning = std::chrono::steady_clock::now() - begin;
     result.outcomes = std::move(plan->outcomes);
     const SortedFirings firings = sort_firings(*plan, request);
     std::uint32_t next_label = 0;

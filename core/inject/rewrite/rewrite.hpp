@@ -3,6 +3,7 @@
 // value has arrived. All edits are insertions at statement boundaries; the original's instructions stay as they are.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -66,6 +67,7 @@ struct RewriteResult {
     std::uint32_t accumulators = 0;
     std::uint32_t instructions_added = 0;
     Target required;  ///< the .version that the text needs
+    std::chrono::nanoseconds planning{};  ///< until all firings were known
 };
 
 Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor);

@@ -3,6 +3,7 @@
 // every loop that stops at the end stops after an error too.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,6 +59,24 @@ public:
             return true;
         fail_expected(punctuation, place, name);
         return false;
+    }
+
+    /// How many of this character stand between here and the first `end` at the same depth of braces, in at most
+    /// `most` tokens: what a list is going to hold, so that it is allocated once.
+    std::size_t count_ahead(char punctuation, char end, std::size_t most) const {
+        std::size_t count = 0, open = 0;
+        const std::size_t last = std::min(tokens_.size(), position_ + most);
+        for (std::size_t at = position_; at < last; ++at) {
+            if (tokens_[at].kind != TokenKind::punctuation)
+                continue;
+            const char c = text_[tokens_[at].range.begin];
+            if (c == end && open == 0)
+                break;
+            count += c == punctuation && open == 0 ? 1U : 0U;
+            open += c == '{' ? 1U : 0U;
+            open -= c == '}' && open > 0 ? 1U : 0U;
+        }
+        return count;
     }
 
     struct Place {

@@ -109,8 +109,10 @@ void parse_declarator(Variable& variable, Cursor& cursor) {
         return;
     variable.initializer = parse_operand(cursor);
     const bool counted = variable.initializer->kind == Operand::Kind::vector;
-    if (counted && !variable.dimensions.empty() && variable.dimensions.front() == 0)
+    if (counted && !variable.dimensions.empty() && variable.dimensions.front() == 0) {
         variable.dimensions.front() = variable.initializer->parts.size();
+        variable.counted_by_initializer = true;
+    }
 }
 
 }  // namespace

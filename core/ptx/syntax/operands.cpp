@@ -70,6 +70,7 @@ bool parse_offset(Operand& operand, Cursor& cursor, std::uint32_t begin) {
         return false;
     }
     operand.integer = *offset;
+    operand.has_offset = true;
     finish(operand, cursor, begin);
     return true;
 }
@@ -127,10 +128,11 @@ void parse_address(Operand& operand, Cursor& cursor, std::uint32_t begin, int de
             operand.kind = Operand::Kind::address;
             operand.base = !name ? std::string_view() : first.base.empty() ? first.text : first.base;
             operand.integer = first.integer;
+            operand.has_offset = first.has_offset;
             operand.parts.erase(operand.parts.begin());
         }
     }
-    cursor.accept_dot_word(".unified");  // ld's promise that the address is the same for all, behind the bracket
+    operand.unified = cursor.accept_dot_word(".unified");
     finish(operand, cursor, begin);
 }
 
@@ -182,6 +184,10 @@ Operand parse_operand(Cursor& cursor, int depth) {
 
 std::vector<Operand> parse_operands(Cursor& cursor) {
     std::vector<Operand> operands;
+    if (cursor.at(';'))
+        return operands;
+    constexpr std::size_t kLook = 64;  // tokens; a longer list grows as it is read
+    operands.reserve(cursor.count_ahead(',', ';', kLook) + 1);
     while (!cursor.at_end() && !cursor.at(';')) {
         operands.push_back(parse_operand(cursor));
         if (!cursor.accept(','))

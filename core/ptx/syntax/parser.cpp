@@ -49,7 +49,7 @@ private:
         else if (cursor_.at_dot_word(".target"))
             target(begin);
         else if (cursor_.at_dot_word(".address_size"))
-            address_size();
+            address_size(begin);
         else if (cursor_.at_dot_word(".file"))
             file(begin);
         else if (cursor_.at_dot_word(".alias"))
@@ -88,13 +88,14 @@ private:
         module_.target_range = cursor_.since(begin);
     }
 
-    void address_size() {
+    void address_size(std::uint32_t begin) {
         cursor_.take();
         const Token token = cursor_.take();
         const auto bits = integer_value(cursor_.text(token));
         if (!bits || (*bits != 32 && *bits != 64))
             return cursor_.fail("EGPU-P005", "expected 32 or 64 behind .address_size", token.range);
         module_.address_size = static_cast<std::uint32_t>(*bits);
+        module_.address_size_range = cursor_.since(begin);
     }
 
     /// `.file 1 "vecadd.cu" [, 1700000000, 1430]`

@@ -2,6 +2,8 @@
 // Statements of function bodies: PTX ISA 9.0, section 4.3.
 #include "ptx/syntax/statements.hpp"
 
+#include <algorithm>
+
 #include "ptx/syntax/declarations.hpp"
 #include "ptx/syntax/operands.hpp"
 
@@ -22,6 +24,8 @@ public:
         }
         scope->open = cursor_.peek().range;
         cursor_.take();
+        if (depth == 0)  // once a function: a look ahead at each depth would cost its square
+            scope->statements.reserve(cursor_.count_ahead(';', '}', kMaximumTextBytes));
         while (!cursor_.at_end() && !cursor_.at('}'))
             statement(*scope, depth);
         scope->close = cursor_.peek().range;
@@ -97,6 +101,7 @@ private:
     void opcode(Instruction& instruction) {
         const std::uint32_t begin = cursor_.begin();
         std::string_view word = cursor_.text(cursor_.take());
+        instruction.parts.reserve(1 + static_cast<std::size_t>(std::count(word.begin(), word.end(), '.')));
         for (std::size_t dot; (dot = word.find('.')) != std::string_view::npos; word.remove_prefix(dot + 1))
             instruction.parts.push_back(word.substr(0, dot));
         instruction.parts.push_back(word);

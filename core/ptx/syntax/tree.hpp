@@ -34,8 +34,11 @@ struct Operand {
         other,       ///< any other expression, kept as text
     };
     Kind kind = Kind::other;
-    std::string_view text;     ///< as written, without surrounding blanks and without the '!' of a negated one
-    bool negated = false;      ///< !p
+    std::string_view text;  ///< as written, without surrounding blanks and without the '!' of a negated one
+    bool negated = false;   ///< !p
+    /// address, identifier: an offset is written, which may be 0. (ptxas -g makes other code of [%r1+0] than of [%r1].)
+    bool has_offset = false;
+    bool unified = false;      ///< address with `.unified` behind it: ld's promise that it is the same for all threads
     std::int64_t integer = 0;  ///< integer value; offset of an address or of "symbol+4"
     int floating_bits = 0;
     std::string_view base;       ///< address: register or symbol ("" for [16]); identifier with offset: the symbol
@@ -88,6 +91,7 @@ struct Variable {
     std::string_view name;
     std::uint32_t count = 0;                ///< %r<9>: 9, else 0
     std::vector<std::uint64_t> dimensions;  ///< [] is 0, or what its initialiser has
+    bool counted_by_initializer = false;    ///< the first dimension was written []
     /// "ptr" (and behind it "global", where it points to), "managed", "unified(19, 95)", without dots.
     std::vector<std::string_view> attributes;
     /// One operand or a vector of them; `generic(x)+4` is `other` with base "x" and integer 4.
@@ -149,6 +153,7 @@ struct Module {
     std::vector<std::string_view> target_options;  ///< "debug", "texmode_unified"
     Range version_range, target_range;             ///< the directives, whole
     std::uint32_t address_size = 64;
+    Range address_size_range;           ///< empty where it isn't written
     std::vector<Variable> variables;    ///< module scope
     std::vector<Function> functions;    ///< in order; a declaration and its definition are two
     std::vector<Directive> directives;  ///< other module-scope directives (.section, .pragma ...)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/inject/site_table.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/names.hpp"
+#include "inject/match/match.hpp"
+
+namespace egpu::cli {
+namespace {
+
+const char* space_name(ptx::AccessSpace space) {
+    switch (space) {
+        case ptx::AccessSpace::global:
+            return "global";
+        case ptx::AccessSpace::shared:
+            return "shared";
+        case ptx::AccessSpace::local:
+            return "local";
+        case ptx::AccessSpace::constant:
+            return "const";
+        case ptx::AccessSpace::param:
+            return "param";
+        case ptx::AccessSpace::generic:
+            break;
+    }
+    return "generic";
+}
+
+std::string source_of(const ptx::Module& module, const ptx::SourceLine& source) {
+    if (source.line == 0)
+        return "-";
+    const std::string_view file = module.file_name(source.file);
+    return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), source.line);
+}
+
+class LineFinder {
+public:
+    explicit LineFinder(std::string_view text) {
+        for (std::size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+            ends_.push_back(static_cast<std::uint32_t>(at));
+    }
+    std::size_t line_of(std::uint32_t offset) const {
+        return 1 + static_cast<std::size_t>(std::lower_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
+    }
+
+private:
+    std::vector<std::uint32_t> ends_;
+};
+
+std::array<std::string, SiteTable::kColumns.size()> row_of(const ptx::Module& module, const LineFinder& lines,
+                                                           const ptx::Function& kernel, ebpf::Event event,
+                                                           const inject::Site& site) {
+    std::string where(kernel.name);
+    if (site.function != &kernel)
+        where += fmt::format(" > {}", site.function->name);
+    if (site.instruction == nullptr)
+        return {where,
+                ebpf::to_name(event),
+                fmt::format("{}", lines.line_of(site.function->range.begin)),
+                "-",
+                "-",
+                "-",
+                "-",
+                fmt::format("{}", site.loop_depth)};
+    const bool accesses = site.access.address_operand >= 0;
+    const std::string space = !accesses           ? "-"
+                              : site.tested_space ? fmt::format("{}?", space_name(*site.tested_space))
+                                                  : std::string(space_name(site.access.space));
+    return {where,
+            ebpf::to_name(event),
+            fmt::format("{}", lines.line_of(site.instruction->range.begin)),
+            source_of(module, site.source),
+            std::string(site.instruction->opcode),
+            space,
+            accesses ? fmt::format("{}", site.access.bytes_per_lane()) : "-",
+            fmt::format("{}", site.loop_depth)};
+}
+
+}  // namespace
+
+SiteTable site_table(const NamedModule& named, const std::vector<ebpf::InjectionPoint>& points) {
+    SiteTable table;
+    const LineFinder lines(*named.module.text);
+    for (const auto* kernel : kernels_of(named.module)) {
+        const auto functions = inject::reachable_functions(named.module, *kernel);
+        if (!functions) {
+            table.notes.push_back(
+                fmt::format("{}: refused: {}  [{}]", kernel->name, functions.error().message, functions.error().code));
+            continue;
+        }
+        for (const auto& point : points) {
+            if (!point.kernel_pattern.empty() && !kernel_name_matches(point.kernel_pattern, kernel->name))
+                continue;
+            const auto matches = inject::find_sites(named.module, *functions, point);
+            for (const auto& site : matches.sites)
+                table.rows.push_back(row_of(named.module, lines, *kernel, point.event, site));
+            for (const auto& note : matches.notes)
+                table.notes.push_back(fmt::format("{}: {}  [{}]", kernel->name, note.message, note.code));
+        }
+    }
+    return table;
+}
+
+}  // namespace egpu::cli
