@@ -28,12 +28,12 @@ constexpr std::array kEvents{
     EventRow{Event::load_return, "load_return", ContextKind::mem, true, true},
     EventRow{Event::atomic_return, "atomic_return", ContextKind::mem, true, false},
     EventRow{Event::async_copy, "async_copy", ContextKind::mem, true, false},
-    EventRow{Event::barrier, "barrier", ContextKind::kernel, false, false},
-    EventRow{Event::branch, "branch", ContextKind::kernel, false, false},
-    EventRow{Event::basic_block, "basic_block", ContextKind::kernel, false, false},
-    EventRow{Event::call, "call", ContextKind::kernel, false, false},
-    EventRow{Event::mma, "mma", ContextKind::kernel, false, false},
-    EventRow{Event::instruction, "instruction", ContextKind::kernel, false, false},
+    EventRow{Event::barrier, "barrier", ContextKind::kernel, false, true},
+    EventRow{Event::branch, "branch", ContextKind::kernel, false, true},
+    EventRow{Event::basic_block, "basic_block", ContextKind::kernel, false, true},
+    EventRow{Event::call, "call", ContextKind::kernel, false, true},
+    EventRow{Event::mma, "mma", ContextKind::kernel, false, true},
+    EventRow{Event::instruction, "instruction", ContextKind::kernel, false, true},
 };
 constexpr std::array<const char*, 4> kGranularities{"thread", "warp", "block", "grid"};
 constexpr std::array<const char*, 5> kSpaces{"global", "shared", "local", "const", "generic"};

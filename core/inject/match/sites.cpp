@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "inject/match/flow.hpp"
+#include "inject/match/instructions.hpp"
 #include "inject/match/match.hpp"
 #include "inject/match/outline.hpp"
 #include "inject/match/spaces.hpp"
@@ -123,7 +124,13 @@ public:
                 ++missed_.async_copies;
             if (!event_takes(point_.event, access->kind))
                 continue;
-            Site site{&function, instruction, *access, std::nullopt, depths[index], instruction->source};
+            Site site;
+            site.function = &function;
+            site.instruction = site.anchor = instruction;
+            site.access = *access;
+            site.loop_depth = depths[index];
+            site.source = instruction->source;
+            site.guard = instruction->guard;
             if (access->space == AccessSpace::generic) {
                 if (!spaces)
                     spaces.emplace(outline);
@@ -198,9 +205,13 @@ Matches find_sites(const ptx::Module& module, const std::vector<const ptx::Funct
     if (functions.empty())
         return matches;
     if (point.event == Event::kernel_entry || point.event == Event::kernel_exit) {
-        matches.sites.push_back({functions.front(), nullptr, {}, std::nullopt, 0, {}});
+        Site whole;
+        whole.function = functions.front();
+        matches.sites.push_back(std::move(whole));
         return matches;
     }
+    if (is_instruction_event(point.event))
+        return find_instruction_sites(module, functions, point);
     if (!is_memory_event(point.event)) {
         matches.notes.push_back(
             error("EGPU-P253", fmt::format("event '{}' isn't offered by this version", ebpf::to_name(point.event))));

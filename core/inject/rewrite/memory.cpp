@@ -20,9 +20,6 @@
 //            <program>
 //            }
 //            ld.const.f32 %f1, [%rd1];
-#include <algorithm>
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "inject/rewrite/writer.hpp"
@@ -117,54 +114,29 @@ std::string with_original_address(FunctionWriter& writer, const std::string& add
     return fmt::format("{{\n\t.reg .b64 {};\n{}{}}}\n", kOriginalsAddress, address, text);
 }
 
-bool has_control_flow(std::string_view text) {
-    for (const std::string_view sign : {"bra", "call", "ret;", "exit;", "$egpu_"})
-        if (text.find(sign) != std::string_view::npos)
-            return true;
-    return false;
-}
+}  // namespace
 
-/// True where the firing may be inserted here; else it is in the notes.
-bool may_insert(FunctionWriter& writer, const Firing& firing, std::string_view text) {
-    const std::size_t index = writer.index_of(*firing.site.instruction);
-    if (!writer.straight_code_only(index) || (!has_control_flow(text) && !writer.request().spare_wgmma))
-        return true;
-    writer.skip(firing, "EGPU-P255", "between wgmma.fence and commit_group");
-    return false;
-}
-
-Result<std::string> text_of(FunctionWriter& writer, const Firings& firings, std::string_view base,
-                            std::string_view latency) {
-    std::string text;
-    for (const Firing* firing : firings) {
-        if (writer.is_counted(*firing))
-            continue;
-        SiteBinding binding = bind_memory(writer, *firing, base);
-        binding.latency = std::string(latency);
-        const std::string original = original_address(writer, binding.address_base);
-        if (!original.empty())
-            binding.address_base = kOriginalsAddress;
-        auto one = firing_text(writer, *firing, std::move(binding));
-        if (!one)
-            return one;
-        if (!original.empty())
-            *one = with_original_address(writer, original, std::move(*one));
-        if (may_insert(writer, *firing, *one))
-            text += *one;
-    }
+Result<std::string> memory_text(FunctionWriter& writer, const Firing& firing, std::string_view base,
+                                std::string_view latency) {
+    SiteBinding binding = bind_memory(writer, firing, base);
+    binding.latency = std::string(latency);
+    const std::string original = original_address(writer, binding.address_base);
+    if (!original.empty())
+        binding.address_base = kOriginalsAddress;
+    auto text = firing_text(writer, firing, std::move(binding));
+    if (text && !original.empty())
+        *text = with_original_address(writer, original, std::move(*text));
     return text;
 }
-
-}  // namespace
 
 SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std::string_view base) {
     const auto& instruction = *firing.site.instruction;
     const auto& access = firing.site.access;
     const std::size_t index = writer.index_of(instruction);
     SiteBinding binding;
-    if (instruction.guard) {
-        binding.guard = std::string(instruction.guard->predicate);
-        binding.guard_negated = instruction.guard->negated;
+    if (firing.site.guard) {
+        binding.guard = std::string(firing.site.guard->predicate);
+        binding.guard_negated = firing.site.guard->negated;
     }
     binding.space = firing.space;
     binding.access = to_access(access.kind);
@@ -199,59 +171,6 @@ SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std:
                 binding.value_register_bits = bits;
     }
     return binding;
-}
-
-namespace {
-
-/// A place counts where at least one program stayed.
-void count_place(FunctionWriter& writer, const Firings& before, const Firings& after) {
-    const auto stays = [&](const Firing* firing) { return !writer.is_skipped(*firing); };
-    if (std::any_of(before.begin(), before.end(), stays) || std::any_of(after.begin(), after.end(), stays))
-        writer.count_place();
-}
-
-Status insert_before_and_after(FunctionWriter& writer, const ptx::Instruction& instruction, const Firings& before,
-                               const Firings& after) {
-    auto text = text_of(writer, before, {}, {});
-    if (!text)
-        return text.errors();
-    *text += writer.counts_at(instruction, false);
-    std::string counts = writer.counts_at(instruction, true);
-    if (!after.empty())  // a load that is timed: nothing but the clock may stand behind it
-        *text += std::exchange(counts, {});
-    if (!text->empty())
-        writer.editor().insert_before(instruction.range, fmt::format("{}\t", inserted(*text)));
-    if (!counts.empty()) {
-        counts.pop_back();
-        writer.editor().insert_after(instruction.range, "\n" + counts);
-    }
-    if (after.empty())
-        return ok();
-    const TimedLoad timed = time_load(writer, *after.front());
-    text = text_of(writer, after, timed.address, timed.latency);
-    if (!text)
-        return text.errors();
-    if (text->empty())
-        return ok();
-    writer.editor().insert_before(instruction.range, timed.before);
-    writer.editor().insert_after(instruction.range, timed.after + *text + "\t}");
-    writer.count(timed.instructions);
-    return ok();
-}
-
-}  // namespace
-
-Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firings& after) {
-    const auto& instruction = *(before.empty() ? after : before).front()->site.instruction;
-    if (writer.inside_call_sequence(writer.index_of(instruction))) {
-        for (const Firings* list : {&before, &after})
-            for (const Firing* firing : *list)
-                writer.skip(*firing, "EGPU-P256", "between the arguments of a call and the call, or its result");
-        return ok();
-    }
-    auto status = insert_before_and_after(writer, instruction, before, after);
-    count_place(writer, before, after);
-    return status;
 }
 
 }  // namespace egpu::inject

@@ -44,7 +44,8 @@ private:
         ++plan_.outcomes[program].sites;
         const auto event = request_.programs[program].program->point.event;
         const std::uint32_t number = number_of(site, event);
-        const bool generic = site.instruction != nullptr && site.access.space == AccessSpace::generic;
+        const bool generic =
+            ebpf::context_of(event) == ebpf::ContextKind::mem && site.access.space == AccessSpace::generic;
         if (site.tested_space)
             return add_firing(program, site, number, {SpaceTest::Kind::in_space, *site.tested_space},
                               to_space(*site.tested_space));
@@ -67,28 +68,30 @@ private:
         return ok();
     }
 
-    /// Sites of several programs at one instruction have one number.
+    /// Sites of several programs at one instruction have one number; a block has another than its first instruction.
     std::uint32_t number_of(const Site& site, ebpf::Event event) {
         const bool at_instruction = site.instruction != nullptr;
-        const Place place{site.function, {site.instruction, at_instruction ? ebpf::Event::mem : event}};
+        const bool is_block = event == ebpf::Event::basic_block;
+        const Place place{site.function, {site.instruction, at_instruction && !is_block ? ebpf::Event::mem : event}};
         const auto found = numbers_.find(place);
         if (found != numbers_.end())
             return found->second;
         SiteDescription description;
         description.file = std::string(request_.module->file_name(site.source.file));
         description.line = site.source.line;
-        description.opcode = at_instruction ? std::string(site.instruction->opcode) : ebpf::to_name(event);
+        description.opcode = at_instruction && !is_block ? std::string(site.instruction->opcode) : ebpf::to_name(event);
         description.function = std::string(site.function->name);
         const std::uint32_t number = request_.number_site ? request_.number_site(description) : 0;
         numbers_.emplace(place, number);
         return number;
     }
 
-    ebpf::SiteConstants constants_of(const Site& site, std::uint32_t number, ebpf::Space space) const {
+    ebpf::SiteConstants constants_of(std::size_t program, const Site& site, std::uint32_t number,
+                                     ebpf::Space space) const {
         ebpf::SiteConstants constants;
         constants.fields["kernel"] = request_.kernel_id;
         constants.fields["site"] = number;
-        if (site.instruction != nullptr) {
+        if (ebpf::context_of(request_.programs[program].program->point.event) == ebpf::ContextKind::mem) {
             constants.fields["space"] = static_cast<std::uint64_t>(space);
             constants.fields["access"] = static_cast<std::uint64_t>(to_access(site.access.kind));
             constants.fields["bytes_per_lane"] = site.access.bytes_per_lane();
@@ -110,7 +113,7 @@ private:
         if (const auto found = specialized_.find(variant); found != specialized_.end())
             return found->second;
         const auto& attached = request_.programs[program];
-        auto result = ebpf::specialize(*attached.object, *attached.program, constants_of(site, number, space),
+        auto result = ebpf::specialize(*attached.object, *attached.program, constants_of(program, site, number, space),
                                        slots_for(program));
         if (!result)
             return result.errors();
@@ -123,10 +126,7 @@ private:
     /// a key that it belongs to is no longer known. Slots asked for on the way are not the session's.
     bool reads_field(std::size_t program, std::string_view field) const {
         const auto& attached = request_.programs[program];
-        Site site;
-        const ptx::Instruction any;
-        site.instruction = ebpf::context_of(attached.program->point.event) == ebpf::ContextKind::mem ? &any : nullptr;
-        ebpf::SiteConstants constants = constants_of(site, 0, ebpf::Space::global);
+        ebpf::SiteConstants constants = constants_of(program, Site{}, 0, ebpf::Space::global);
         const auto known = constants.fields.find(field);
         if (known == constants.fields.end())
             return false;

@@ -88,7 +88,7 @@ void check_advice(const std::string& ptxas, const ptx::Module& module, const std
 void check_kernel(const std::string& ptxas, const std::string& file, const ptx::Module& module,
                   const std::string& kernel, Tally& tally) {
     Session session;
-    for (const char* name : {"bandwidth", "coalescing", "latency", "entry_exit"})
+    for (const char* name : {"bandwidth", "coalescing", "latency", "entry_exit", "instructions"})
         session.attach(name);
     const auto copy = build_copy(session.request(module, kernel));
     if (!copy) {
