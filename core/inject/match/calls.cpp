@@ -29,6 +29,12 @@ CallSequences::CallSequences(const Outline& outline)
     std::size_t stored = none;  // item of the first st.param
     std::size_t called = none;  // item of the last call with results, or of the last load of one
     std::uint32_t results = 0;  // sequence of that call's results, from 1; 0: none yet
+    // A parameter of the function itself is no argument or result of a call.
+    const auto is_of_call = [&](const ptx::Instruction& instruction, std::size_t operand, std::size_t index) {
+        const bool param = instruction.has("param") || instruction.has("param::func");
+        return param && operand < instruction.operands.size() &&
+               outline.meaning_of(base_name(instruction.operands[operand]), index).kind == Meaning::Kind::local;
+    };
     for (std::size_t index = 0; index < items.size(); ++index) {
         if (items[index].scope != scope) {
             scope = items[index].scope;
@@ -38,7 +44,7 @@ CallSequences::CallSequences(const Outline& outline)
         if (instruction == nullptr)
             continue;
         const std::string_view name = instruction->parts.front();
-        if (name == "st" && instruction->has("param") && stored == none) {
+        if (name == "st" && stored == none && is_of_call(*instruction, 0, index)) {
             stored = index;
         } else if (name == "call") {
             if (stored != none) {
@@ -48,8 +54,7 @@ CallSequences::CallSequences(const Outline& outline)
             stored = none;
             called = index;
             results = 0;
-        } else if (name == "ld" && instruction->has("param") && called != none && instruction->operands.size() == 2 &&
-                   outline.meaning_of(base_name(instruction->operands[1]), index).kind == Meaning::Kind::local) {
+        } else if (name == "ld" && called != none && is_of_call(*instruction, 1, index)) {
             if (results == 0) {
                 all_.push_back({index, true});
                 results = static_cast<std::uint32_t>(all_.size());

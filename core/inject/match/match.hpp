@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Site {
     bool behind = false;
     std::optional<ptx::Guard> guard;  ///< true for the lanes that fire; none: all that are there
 };
+
+/// At most five of them, for a note.
+std::string few_of(const std::set<std::string>& opcodes);
 
 struct Matches {
     std::vector<Site> sites;

@@ -129,6 +129,35 @@ Result<std::string> memory_text(FunctionWriter& writer, const Firing& firing, st
     return text;
 }
 
+namespace {
+
+void bind_bytes(const FunctionWriter& writer, const Firing& firing, SiteBinding& binding) {
+    const auto& access = firing.site.access;
+    binding.bytes_per_lane = access.bytes_per_lane();
+    if (access.bytes != ptx::MemoryAccess::Bytes::at_run_time)
+        return;
+    const auto& operand = firing.site.instruction->operands[static_cast<std::size_t>(access.bytes_operand)];
+    binding.bytes_register = std::string(operand.text);
+    binding.bytes_negated = operand.negated;
+    binding.bytes_register_bits =
+        writer.outline().register_bits(operand.text, writer.index_of(*firing.site.instruction));
+}
+
+void bind_address(const FunctionWriter& writer, const ptx::Operand& address, std::size_t index, SiteBinding& binding) {
+    binding.address_base = std::string(address.base);
+    binding.address_offset = address.integer;
+    if (writer.outline().register_bits(address.base, index) == 32)
+        binding.address_bits = 32;
+    if (writer.outline().meaning_of(address.base, index).kind != Meaning::Kind::module_variable ||
+        !writer.request().address_register)
+        return;
+    const std::string held = writer.request().address_register(writer.function(), address.base);
+    if (!held.empty())
+        binding.address_base = held;
+}
+
+}  // namespace
+
 SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std::string_view base) {
     const auto& instruction = *firing.site.instruction;
     const auto& access = firing.site.access;
@@ -139,32 +168,25 @@ SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std:
         binding.guard_negated = firing.site.guard->negated;
     }
     binding.space = firing.space;
-    binding.access = to_access(access.kind);
-    binding.bytes_per_lane = access.bytes_per_lane();
-    const auto& address = instruction.operands[static_cast<std::size_t>(access.address_operand)];
-    binding.address_base = std::string(address.base);
-    binding.address_offset = address.integer;
-    if (writer.outline().register_bits(address.base, index) == 32)
-        binding.address_bits = 32;
-    if (writer.outline().meaning_of(address.base, index).kind == Meaning::Kind::module_variable &&
-        writer.request().address_register) {
-        const std::string held = writer.request().address_register(writer.function(), address.base);
-        if (!held.empty())
-            binding.address_base = held;
-    }
+    binding.access = to_access(access);
+    bind_bytes(writer, firing, binding);
+    if (access.address_operand >= 0)
+        bind_address(writer, instruction.operands[static_cast<std::size_t>(access.address_operand)], index, binding);
     if (!base.empty()) {
         binding.address_base = std::string(base);
         binding.address_bits = 64;
     }
-    const bool moves_known_value = access.kind == ptx::AccessKind::load || access.kind == ptx::AccessKind::store;
-    if (access.value_operand >= 0 && moves_known_value) {
+    const auto event = writer.request().programs[firing.program].program->point.event;
+    const bool moves_known_value = access.kind == ptx::AccessKind::load || access.kind == ptx::AccessKind::store ||
+                                   event == ebpf::Event::atomic_return;
+    if (access.value_operand >= 0 && moves_known_value && !access.type.empty()) {
         const auto& value = instruction.operands[static_cast<std::size_t>(access.value_operand)];
         if (value.kind == ptx::Operand::Kind::vector)
             for (const auto& part : value.parts)
                 binding.values.emplace_back(part.text);
         else
             binding.values.emplace_back(value.text);
-        binding.value_type = std::string(instruction.parts.back());
+        binding.value_type = std::string(access.type);
         for (const ptx::Operand* part : with_parts(value))
             if (const auto bits = writer.outline().register_bits(base_name(*part), index);
                 bits > access.element_bytes * 8)

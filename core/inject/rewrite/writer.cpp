@@ -57,12 +57,21 @@ void FunctionWriter::skip(const Firing& firing, std::string_view code, std::stri
     outcome.notes.push_back(std::move(note));
 }
 
+void FunctionWriter::count_with(const Sums& sums) {
+    sums_ = &sums;
+    if (function().is_entry)
+        for (const Count& one : sums.counts)
+            counts_[one.at].push_back(&one);
+}
+
 std::string FunctionWriter::counts_at(const ptx::Instruction& instruction, bool after) {
     std::string text;
-    if (sums_ == nullptr)
+    const auto found = counts_.find(&instruction);
+    if (found == counts_.end())
         return text;
-    for (const Count& one : sums_->counts) {
-        if (one.at != &instruction || one.after != after)
+    for (const Count* each : found->second) {
+        const Count& one = *each;
+        if (one.after != after)
             continue;
         for (const auto& add : one.adds)
             text += fmt::format("\t{0}add.s64 {1}, {1}, {2};\n", one.guard,

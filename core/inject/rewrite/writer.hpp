@@ -42,7 +42,7 @@ public:
     bool is_skipped(const Firing& firing) const { return skipped_.contains({firing.program, firing.site.instruction}); }
 
     /// What is counted instead of written out; must outlive the writer.
-    void count_with(const Sums& sums) { sums_ = &sums; }
+    void count_with(const Sums& sums);
     bool is_counted(const Firing& firing) const { return sums_ != nullptr && sums_->counted.contains(&firing); }
     /// Text of the counts that stand before an instruction, or after it.
     std::string counts_at(const ptx::Instruction& instruction, bool after);
@@ -66,6 +66,7 @@ private:
     ptx::Editor& editor_;
     RewriteResult& result_;
     const Sums* sums_ = nullptr;
+    std::unordered_map<const ptx::Instruction*, std::vector<const Count*>> counts_;  ///< of the entry function
     bool follows_grids_ = false;
     std::unordered_map<const ptx::Instruction*, std::size_t> index_of_;
     const CallSequences calls_;
@@ -91,7 +92,7 @@ Status rewrite_end(FunctionWriter& writer, const Firings& firings);
 struct AtInstruction {
     Firings before;
     Firings behind;    ///< behind a call's results
-    Firings returned;  ///< load_return: the load is timed
+    Firings returned;  ///< load_return, atomic_return: the access is timed
 };
 Status rewrite_instruction(FunctionWriter& writer, const ptx::Instruction& instruction, const AtInstruction& firings);
 

@@ -158,6 +158,23 @@ TEST_P(Events, BesideOtherPrograms) {
 INSTANTIATE_TEST_SUITE_P(Run, Events, ::testing::Values(0, 1, 4, 16),
                          [](const auto& information) { return fmt::format("Registers{}", information.param); });
 
+TEST_P(Events, AtomicsWhenTheirValueIsThere) {
+    CopyRun run;
+    run.attach("atomics");
+    run.attach("bandwidth");
+    run.set_budget(GetParam());
+    run.run("atomics");
+    EXPECT_EQ(run.word("atomics/atomics", {0}, 0), kAll + kElements);
+    // Both words are counted up from what they hold at first: the sum of what came back is the same in any order.
+    const std::uint64_t first = CopyRun::initial_word(0);
+    EXPECT_EQ(run.word("atomics/atomics", {0}, 8),
+              kAll * first + kAll * (kAll - 1) / 2 + kElements * first + 3 * (kElements * (kElements - 1) / 2));
+    EXPECT_EQ(run.word("atomics/atomics", {0}, 16), kAll / 32 + (kElements + 31) / 32);
+    EXPECT_EQ(run.word("atomics/atomics", {0}, 24), kAll + kElements);
+    EXPECT_GT(run.word("atomics/atomics", {0}, 32), 0u);
+    EXPECT_EQ(run.word("bandwidth/traffic", {7, 0, 2}, 8), 2 * kAll + kElements);
+}
+
 /// Every branch, block and barrier of kernels that other tests are about: the results stay the same.
 TEST(Events, LeaveOtherKernelsAsTheyAre) {
     for (const char* kernel : {"branches", "loops", "everything", "early_return"}) {

@@ -87,12 +87,24 @@ TEST(InstructionSites, BlocksBeginAtLabelsAndBehindBranches) {
 TEST(InstructionSites, NothingStandsInACallsSequence) {
     const auto module = kernel(
         "{ .param .b32 a; .param .b32 b; .param .b32 r; st.param.b32 [a],%r1; @%p1 add.s32 %r2,%r2,1;\n"
-        "st.param.b32 [b],%r2; call.uni (r), f, (a,b); ld.param.b32 %r3,[r]; add.s32 %r3,%r3,1; } ret;",
+        "st.param::func.b32 [b],%r2; call.uni (r), f, (a,b); ld.param::func.b32 %r3,[r]; add.s32 %r3,%r3,1; } ret;",
         ".func (.param .b32 r) f(.param .b32 a, .param .b32 b) { ret; }");
     EXPECT_THAT(sites(module, "gpu/call"), ElementsAre("call.uni < st.param.b32"));
     EXPECT_THAT(sites(module, "gpu/instruction/*"),
-                ElementsAre("st.param.b32", "@%p1 add.s32 < st.param.b32", "st.param.b32 < st.param.b32",
-                            "call.uni < st.param.b32", "ld.param.b32 > ld.param.b32", "add.s32", "ret"));
+                ElementsAre("st.param.b32", "@%p1 add.s32 < st.param.b32", "st.param::func.b32 < st.param.b32",
+                            "call.uni < st.param.b32", "ld.param::func.b32 > ld.param::func.b32", "add.s32", "ret"));
+    EXPECT_THAT(sites_of(module, "gpu/instruction/*").notes, IsEmpty());
+}
+
+/// A function that stores its own result and calls another elsewhere: that store is no argument.
+TEST(InstructionSites, AResultOfTheFunctionIsNoArgument) {
+    const auto module = testing::parse_or_die(
+        ".version 7.8\n.target sm_90\n.address_size 64\n.func g() { ret; }\n"
+        ".func (.param .b32 result) k(.param .b32 a)\n{ .reg .b32 %r<4>; .reg .pred %p<2>; @%p1 bra L;\n"
+        "st.param.b32 [result], %r1; ret; L: add.s32 %r1, %r1, 1; call g; ld.param.b32 %r2, [a]; ret; }\n");
+    EXPECT_THAT(sites(module, "gpu/call"), ElementsAre("call"));
+    EXPECT_THAT(sites(module, "gpu/instruction/add.*"), ElementsAre("add.s32"));
+    EXPECT_THAT(sites(module, "gpu/instruction/*.param.*"), ElementsAre("st.param.b32", "ld.param.b32"));
     EXPECT_THAT(sites_of(module, "gpu/instruction/*").notes, IsEmpty());
 }
 
