@@ -234,7 +234,7 @@ host::SessionView view_of(const std::string& plugin, const ebpf::Object& object,
 const char* where_known(const ebpf::ContextField& field) {
     switch (field.when) {
         case ebpf::ContextField::When::return_events:
-            return "programs at gpu/load_return have it";
+            return "programs at gpu/load_return and gpu/atomic_return have it";
         case ebpf::ContextField::When::grid_exit:
             return "programs at gpu.grid/kernel_exit have it";
         case ebpf::ContextField::When::always:

@@ -17,7 +17,8 @@ using testing::HasSubstr;
 TEST(Section, EverythingOfTheGrammarThatThisVersionHas) {
     std::size_t count = 0;
     for (const std::string granularity : {"", ".warp", ".grid"})
-        for (const std::string event : {"kernel_entry", "kernel_exit", "load", "store", "atomic", "mem", "load_return"})
+        for (const std::string event : {"kernel_entry", "kernel_exit", "load", "store", "atomic", "mem", "load_return",
+                                        "atomic_return", "async_copy"})
             for (const std::string space : {"", ".global", ".shared", ".local", ".const", ".generic"})
                 for (const std::string kernel : {"", "/*gemm*", "/ns::f<int>(float*, a/b)"}) {
                     if (event.starts_with("kernel") ? !space.empty() : granularity == ".grid")
@@ -32,7 +33,24 @@ TEST(Section, EverythingOfTheGrammarThatThisVersionHas) {
                     EXPECT_EQ(point->space.has_value(), !space.empty());
                     ++count;
                 }
-    EXPECT_EQ(count, 2u * 3 * (2 + 5 * 6) + 2 * 3);
+    EXPECT_EQ(count, 2u * 3 * (2 + 7 * 6) + 2 * 3);
+}
+
+TEST(Section, EventsThatLookAtInstructions) {
+    for (const std::string granularity : {"gpu/", "gpu.warp/"})
+        for (const std::string event : {"barrier", "branch", "basic_block", "call", "mma"})
+            for (const std::string kernel : {"", "/*gemm*"}) {
+                const auto point = parse_section(granularity + event + kernel);
+                ASSERT_TRUE(point) << event << to_text(point.error());
+                EXPECT_EQ(to_section(*point), granularity + event + kernel);
+                EXPECT_EQ(point->kernel_pattern, kernel.empty() ? "" : "*gemm*");
+                EXPECT_EQ(context_of(point->event), ContextKind::kernel);
+            }
+    const auto point = parse_section("gpu.warp/instruction/ld.global.*.v4.*");
+    ASSERT_TRUE(point);
+    EXPECT_EQ(point->opcode_pattern, "ld.global.*.v4.*");
+    EXPECT_EQ(point->kernel_pattern, "");  // the pattern takes its place
+    EXPECT_EQ(to_section(*point), "gpu.warp/instruction/ld.global.*.v4.*");
 }
 
 TEST(Section, NumbersOfSpacesAreThoseOfTheHeader) {
@@ -66,14 +84,9 @@ TEST(Section, RefusalsSayWhatWasMeant) {
              {"gpu.grid/load", "EGPU-B011", "'grid' is not offered at 'load'", "kernel_entry"},
              {"gpu.block/mem.global", "EGPU-B011", "'block' is not offered at 'mem'", "kernel_exit"},
              {"gpu.block/kernel_entry/k", "EGPU-B012", "granularity 'block'", "gpu.grid/"},
-             {"gpu/atomic_return", "EGPU-B012", "event 'atomic_return'", "this version has kernel_entry"},
-             {"gpu/async_copy", "EGPU-B012", "event 'async_copy'", "this version has"},
-             {"gpu.warp/barrier", "EGPU-B012", "event 'barrier'", "this version has"},
-             {"gpu/branch", "EGPU-B012", "event 'branch'", "this version has"},
-             {"gpu/basic_block", "EGPU-B012", "event 'basic_block'", "this version has"},
-             {"gpu/call", "EGPU-B012", "event 'call'", "this version has"},
-             {"gpu/mma", "EGPU-B012", "event 'mma'", "this version has"},
-             {"gpu/instruction/ld.global.*", "EGPU-B012", "event 'instruction'", "this version has"},
+             {"gpu/instruction/", "EGPU-B011", "names no instruction", "ld.global.*"},
+             {"gpu/barrier.shared", "EGPU-B011", "'barrier' has no space", "belongs to load"},
+             {"gpu.grid/branch", "EGPU-B011", "'grid' is not offered at 'branch'", "kernel_exit"},
          }) {
         const auto point = parse_section(row.section);
         ASSERT_FALSE(point) << row.section;

@@ -48,10 +48,11 @@ static void check_kernel(const ptx::Module& module, const ptx::Function& entry) 
     const auto functions = inject::reachable_functions(module, entry);
     if (functions) {
         require(!functions->empty() && functions->front() == &entry, "the entry comes first");
-        for (const char* section : {"gpu/mem", "gpu/load.global", "gpu.warp/load_return", "gpu/atomic.shared"}) {
+        for (const char* section : {"gpu/mem", "gpu/load.global", "gpu.warp/load_return", "gpu/atomic.shared",
+                                    "gpu/atomic_return", "gpu/async_copy"}) {
             const auto point = ebpf::parse_section(section);
             for (const auto& site : inject::find_sites(module, *functions, *point).sites)
-                require(site.instruction != nullptr && site.access.bytes_per_lane() > 0, "a memory site has a size");
+                require(site.instruction != nullptr && site.anchor == site.instruction, "a memory site has a place");
         }
     }
     const std::string name(entry.name);
@@ -61,8 +62,14 @@ static void check_kernel(const ptx::Module& module, const ptx::Function& entry) 
         require(bool(again), "a copy is PTX");
         require(kernels_in(*again) == 1, "a copy has one kernel");
     }
-    static const EmptyProgram programs[] = {EmptyProgram("gpu/mem"), EmptyProgram("gpu/kernel_entry"),
-                                            EmptyProgram("gpu.warp/load_return.global")};
+    static const EmptyProgram programs[] = {EmptyProgram("gpu/mem"),
+                                            EmptyProgram("gpu/kernel_entry"),
+                                            EmptyProgram("gpu.warp/load_return.global"),
+                                            EmptyProgram("gpu/atomic_return"),
+                                            EmptyProgram("gpu.warp/async_copy"),
+                                            EmptyProgram("gpu/instruction/*"),
+                                            EmptyProgram("gpu.warp/basic_block"),
+                                            EmptyProgram("gpu/branch")};
     const std::vector<maps::Layout> layouts;
     inject::CopyRequest request;
     request.module = &module;

@@ -38,7 +38,11 @@ void check(const Instruction& instruction, Range scope, const Module& module) {
         check(operand, instruction.range);
     const auto access = memory_access(instruction, true);
     require(!(access && touches_memory_in_an_unknown_way(instruction)), "an access is described or unknown");
-    if (access)
+    if (!access)
+        return;
+    for (const int operand : {access->address_operand, access->value_operand, access->bytes_operand})
+        require(operand < static_cast<int>(instruction.operands.size()), "an access's operands are the instruction's");
+    if (access->address_operand >= 0)
         require(
             instruction.operands.at(static_cast<std::size_t>(access->address_operand)).kind == Operand::Kind::address,
             "the address operand is an address");

@@ -12,6 +12,7 @@
 namespace egpu::host {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -141,6 +142,29 @@ TEST_F(Changes, AProbeOfARunningSessionIsCompiledAndGoes) {
     EXPECT_EQ(kernel(1).state, KernelState::not_matched);
     EXPECT_EQ(kernel(1).registers.instrumented, std::nullopt);
     EXPECT_EQ(kernel(1).registers.reassembled, 30u);
+}
+
+/// A kernel that only writes to a surface has no place for bandwidth, which asks for the space: the probe says why.
+TEST_F(Changes, WhatAProbeCantCountIsSaidOfAKernelWithoutAPlace) {
+    const std::string text =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry surfaces(.param .u64 p)\n{\n"
+        ".reg .u64 %rd<3>;\n.reg .b32 %r<3>;\nld.param.u64 %rd1, [p];\n"
+        "sust.b.1d.b32.trap [%rd1, {%r1}], %r2;\nret;\n}\n";
+    const auto notes = [&] { return pipeline_->catalogue().probes.at(0).notes; };
+    const auto says_why = ElementsAre(AllOf(HasSubstr("surfaces: 1 accesses"), HasSubstr("reads space")));
+    // At first, then where it comes to a running session.
+    std::vector<LoadedProbe> probes;
+    probes.push_back(probe("bandwidth"));
+    pipeline_.emplace(std::move(probes), KernelSelection{}, 4U);
+    pipeline_->add_image(std::as_bytes(std::span(text.c_str(), text.size() + 1)), "test", device_);
+    EXPECT_EQ(kernel(1).state, KernelState::not_matched);
+    EXPECT_THAT(notes(), says_why);
+    pipeline_.emplace(std::vector<LoadedProbe>{}, KernelSelection{}, 4U);
+    pipeline_->add_image(std::as_bytes(std::span(text.c_str(), text.size() + 1)), "test", device_);
+    added("bandwidth");
+    EXPECT_EQ(kernel(1).state, KernelState::not_matched);
+    EXPECT_THAT(notes(), says_why);
+    EXPECT_EQ(pipeline_->catalogue().probes.at(0).state, ProbeState::matched_nothing);
 }
 
 TEST_F(Changes, ASetThatComesBackHasItsCopiesAndNothingIsCompiled) {

@@ -53,12 +53,19 @@ std::string head(const std::string& target) {
 
 std::string describe(const MemoryAccess& access) {
     static constexpr const char* kKinds[] = {"load", "store", "atomic", "reduction", "async_copy"};
-    static constexpr const char* kSpaces[] = {"global", "shared", "local", "constant", "param", "generic"};
-    std::string out = fmt::format("{} {} {}x{} address={} value={}", kKinds[static_cast<std::size_t>(access.kind)],
-                                  kSpaces[static_cast<std::size_t>(access.space)], access.element_bytes, access.vector,
-                                  access.address_operand, access.value_operand);
-    if (access.fewer_bytes_operand >= 0)
-        out += fmt::format(" fewer={}", access.fewer_bytes_operand);
+    static constexpr const char* kSpaces[] = {"global", "shared", "local", "constant", "param", "generic", "texture"};
+    std::string kind = kKinds[static_cast<std::size_t>(access.kind)];
+    if (access.kind == AccessKind::async_copy)
+        kind += fmt::format(" {}", kKinds[static_cast<std::size_t>(access.direction)]);
+    std::string out =
+        fmt::format("{} {} {}x{} address={} value={}", kind, kSpaces[static_cast<std::size_t>(access.space)],
+                    access.element_bytes, access.vector, access.address_operand, access.value_operand);
+    if (access.bytes == MemoryAccess::Bytes::at_run_time)
+        out += fmt::format(" bytes={}", access.bytes_operand);
+    if (access.bytes == MemoryAccess::Bytes::unknown)
+        out += " bytes=unknown";
+    if (!access.address_of_lane)
+        out += " address_of_warp";
     return out;
 }
 

@@ -46,7 +46,7 @@ struct InjectionPoint {
 bool is_gpu_section(std::string_view section);
 
 /// EGPU-B010 ... with "did you mean": unknown granularity, event, space; granularity not offered at that event;
-/// events that this version doesn't have yet (each named in the message).
+/// what this version doesn't have yet (named in the message).
 Result<InjectionPoint> parse_section(std::string_view section);
 std::string to_section(const InjectionPoint& point);
 

@@ -17,4 +17,8 @@ bool is_known_at(const ContextField& field, const InjectionPoint& point) {
     return true;
 }
 
+Variability variability_at(const ContextField& field, const InjectionPoint& point) {
+    return point.event == Event::async_copy && field.name == "bytes_per_lane" ? Variability::lane : field.variability;
+}
+
 }  // namespace egpu::ebpf

@@ -10,4 +10,7 @@ namespace egpu::ebpf {
 /// True where a program at this point finds the field's value in its context.
 bool is_known_at(const ContextField& field, const InjectionPoint& point);
 
+/// For whom the field's value is the same at this point: the bytes of an asynchronous copy are those of each lane.
+Variability variability_at(const ContextField& field, const InjectionPoint& point);
+
 }  // namespace egpu::ebpf

@@ -16,24 +16,23 @@ struct EventRow {
     std::string_view name;
     ContextKind context;
     bool takes_space;
-    bool offered;  // by this version's injector
 };
 constexpr std::array kEvents{
-    EventRow{Event::kernel_entry, "kernel_entry", ContextKind::kernel, false, true},
-    EventRow{Event::kernel_exit, "kernel_exit", ContextKind::kernel, false, true},
-    EventRow{Event::load, "load", ContextKind::mem, true, true},
-    EventRow{Event::store, "store", ContextKind::mem, true, true},
-    EventRow{Event::atomic, "atomic", ContextKind::mem, true, true},
-    EventRow{Event::mem, "mem", ContextKind::mem, true, true},
-    EventRow{Event::load_return, "load_return", ContextKind::mem, true, true},
-    EventRow{Event::atomic_return, "atomic_return", ContextKind::mem, true, false},
-    EventRow{Event::async_copy, "async_copy", ContextKind::mem, true, false},
-    EventRow{Event::barrier, "barrier", ContextKind::kernel, false, false},
-    EventRow{Event::branch, "branch", ContextKind::kernel, false, false},
-    EventRow{Event::basic_block, "basic_block", ContextKind::kernel, false, false},
-    EventRow{Event::call, "call", ContextKind::kernel, false, false},
-    EventRow{Event::mma, "mma", ContextKind::kernel, false, false},
-    EventRow{Event::instruction, "instruction", ContextKind::kernel, false, false},
+    EventRow{Event::kernel_entry, "kernel_entry", ContextKind::kernel, false},
+    EventRow{Event::kernel_exit, "kernel_exit", ContextKind::kernel, false},
+    EventRow{Event::load, "load", ContextKind::mem, true},
+    EventRow{Event::store, "store", ContextKind::mem, true},
+    EventRow{Event::atomic, "atomic", ContextKind::mem, true},
+    EventRow{Event::mem, "mem", ContextKind::mem, true},
+    EventRow{Event::load_return, "load_return", ContextKind::mem, true},
+    EventRow{Event::atomic_return, "atomic_return", ContextKind::mem, true},
+    EventRow{Event::async_copy, "async_copy", ContextKind::mem, true},
+    EventRow{Event::barrier, "barrier", ContextKind::kernel, false},
+    EventRow{Event::branch, "branch", ContextKind::kernel, false},
+    EventRow{Event::basic_block, "basic_block", ContextKind::kernel, false},
+    EventRow{Event::call, "call", ContextKind::kernel, false},
+    EventRow{Event::mma, "mma", ContextKind::kernel, false},
+    EventRow{Event::instruction, "instruction", ContextKind::kernel, false},
 };
 constexpr std::array<const char*, 4> kGranularities{"thread", "warp", "block", "grid"};
 constexpr std::array<const char*, 5> kSpaces{"global", "shared", "local", "const", "generic"};
@@ -51,11 +50,10 @@ std::string join(const Names& names) {
     return out;
 }
 
-std::vector<std::string> event_names(bool offered_only) {
+std::vector<std::string> event_names() {
     std::vector<std::string> names;
     for (const auto& row : kEvents)
-        if (row.offered || !offered_only)
-            names.emplace_back(row.name);
+        names.emplace_back(row.name);
     return names;
 }
 
@@ -91,12 +89,6 @@ std::optional<std::size_t> index_of(const std::array<const char*, N>& names, std
 
 /// What the grammar has and this version has not.
 std::optional<Diagnostic> not_offered(std::string_view section, const InjectionPoint& point) {
-    const auto& row = row_of(point.event);
-    if (!row.offered)
-        return error(
-            "EGPU-B012",
-            fmt::format("event '{}' of section \"{}\" is not offered by egpu {}", row.name, section, version()),
-            fmt::format("this version has {}", join(event_names(true))));
     if (point.granularity == Granularity::block)
         return error("EGPU-B012",
                      fmt::format("granularity '{}' of section \"{}\" is not offered by egpu {}",
@@ -112,7 +104,7 @@ std::optional<Diagnostic> contradiction(std::string_view section, const Injectio
         return error("EGPU-B011",
                      fmt::format("event '{}' has no space, section \"{}\" asks for '{}'", row.name, section,
                                  to_name(*point.space)),
-                     "a space belongs to load, store, atomic, mem and their _return events");
+                     "a space belongs to load, store, atomic, mem, async_copy and the _return events");
     const bool once_only = point.granularity == Granularity::block || point.granularity == Granularity::grid;
     if (once_only && point.event != Event::kernel_entry && point.event != Event::kernel_exit)
         return error("EGPU-B011",
@@ -152,7 +144,7 @@ Result<InjectionPoint> parse_section(std::string_view section) {
     const std::string_view event = take_until(space, '.');
     const auto row = std::find_if(kEvents.begin(), kEvents.end(), [&](const EventRow& r) { return r.name == event; });
     if (row == kEvents.end())
-        return unknown(section, "event", event, event_names(false));
+        return unknown(section, "event", event, event_names());
     point.event = row->event;
     if (has_space) {
         const auto index = index_of(kSpaces, space);

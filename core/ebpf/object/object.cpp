@@ -109,7 +109,7 @@ Status Reader::check_context(const Program& program) const {
     return error("EGPU-B015",
                  fmt::format("program '{}' takes an egpu_mem_ctx, and {} gives an egpu_kernel_ctx", program.name,
                              to_name(program.point.event)),
-                 "take a struct egpu_kernel_ctx *, or choose load, store, atomic, mem or load_return");
+                 "take a struct egpu_kernel_ctx *, or choose an event of memory, such as load or mem");
 }
 
 Status Reader::read_programs() {

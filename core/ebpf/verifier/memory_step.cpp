@@ -43,8 +43,8 @@ Value Walk::loaded(State& state, const MemoryAccess& access) {
             found_.fields_read.insert(std::string(field->name));
             // A special register of the hardware that PTX calls volatile: two reads may differ.
             if (field->name == "sm")
-                return Value::number(context_number(*field));
-            return state.read_field(*field, context_number(*field));
+                return Value::number(context_number(*field, program_.point));
+            return state.read_field(*field, context_number(*field, program_.point));
         }
         case Kind::stack: {
             const Stack& stack = state.frames[access.pointer.frame].stack;

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "ebpf/events/events.hpp"
+#include "ebpf/events/known.hpp"
 
 namespace egpu::ebpf {
 namespace {
@@ -45,13 +46,13 @@ std::string atomics_text(const Program& program, const Verification& verificatio
 }
 
 /// "reads kernel, space (site), latency (warp)", in the order of the context.
-std::string fields_text(const Verification& verification) {
+std::string fields_text(const Program& program, const Verification& verification) {
     constexpr std::array kNames{"site", "warp", "lane"};
     std::string text;
     for (std::size_t level = 0; level < kNames.size(); ++level) {
         std::string names;
         for (const ContextField& field : context_fields())
-            if (static_cast<std::size_t>(field.variability) == level &&
+            if (static_cast<std::size_t>(variability_at(field, program.point)) == level &&
                 verification.fields_read.count(std::string(field.name)) != 0)
                 names += (names.empty() ? "" : ", ") + std::string(field.name);
         if (!names.empty())
@@ -70,7 +71,7 @@ std::string check_report(const Object&, const Program& program, const Verificati
     text += fmt::format("    {}; {}\n",
                         verification.stack_bytes == 0 ? std::string("no stack")
                                                       : fmt::format("stack {} bytes", verification.stack_bytes),
-                        fields_text(verification));
+                        fields_text(program, verification));
     return text;
 }
 

@@ -125,6 +125,9 @@ std::optional<CopyBuild> Pipeline::begin_copy(Source& source, Wish& wish) {
         for (const auto& outcome : copy->outcomes)
             if (outcome.probe == programs_[index].probe && outcome.sites != 0)
                 wish.places.push_back(index);
+    for (const auto& outcome : copy->outcomes)
+        if (outcome.sites == 0 && !outcome.notes.empty())
+            unplaced_[{kernel.id, outcome.probe}] = outcome.notes;
     const auto same = copy_of_places_.find({kernel.id, wish.places});
     if (copy->sites == 0 || same != copy_of_places_.end()) {
         wish.copy = copy->sites == 0 ? 0 : same->second;

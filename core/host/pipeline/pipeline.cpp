@@ -236,6 +236,7 @@ void Pipeline::instrument(Source& source, ImageAnswer& answer) {
             could_not_build(kernel, wish);
         } else if (*wish.copy == 0) {
             kernel.reason = kNoPlace;
+            count_places_of(kernel);
         } else {
             runs(kernel, *wish.copy);
             count_places_of(kernel);
@@ -288,18 +289,23 @@ void Pipeline::could_not_build(Kernel& kernel, const Wish& wish) {
     kernel.notes = wish.notes;
 }
 
-/// Adds a kernel's places to those of its probes; of removed probes they stay as they were.
+/// Adds a kernel's places to those of its probes, and what they can't count there; of removed probes they stay as they
+/// were.
 void Pipeline::count_places_of(const Kernel& kernel) {
+    const auto add_notes = [&](Probe& probe, const std::vector<Diagnostic>& notes) {
+        for (const auto& note : notes)
+            probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
+    };
+    for (auto at = unplaced_.lower_bound({kernel.id, 0}); at != unplaced_.end() && at->first.first == kernel.id; ++at)
+        if (Probe& probe = catalogue_.probes.at(at->first.second); probe.state != ProbeState::detached)
+            add_notes(probe, at->second);
     if (kernel.copy == 0)
         return;
     for (const auto& outcome : built_[kernel.copy - 1].outcomes) {
         Probe& probe = catalogue_.probes.at(outcome.probe);
-        if (probe.state == ProbeState::detached)
+        if (probe.state == ProbeState::detached || outcome.sites == 0)
             continue;
-        for (const auto& note : outcome.notes)
-            probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
-        if (outcome.sites == 0)
-            continue;
+        add_notes(probe, outcome.notes);
         probe.sites += outcome.sites;
         ++probe.kernels;
         probe.state = ProbeState::attached;

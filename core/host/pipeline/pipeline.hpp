@@ -244,6 +244,8 @@ private:
     std::vector<BuiltCopy> built_;                                                  ///< by copy id - 1
     std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_set_;     ///< kernel and programs asked for
     std::map<std::pair<std::uint32_t, ProgramSet>, std::uint32_t> copy_of_places_;  ///< programs that have a place
+    /// By kernel and probe without a place in it: what it would have counted and can't.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Diagnostic>> unplaced_;
     std::map<std::string, std::uint32_t> site_numbers_;
     std::function<bool(std::uint32_t)> graphs_hold_;
     std::function<void(const ImageAnswer&)> on_named_;

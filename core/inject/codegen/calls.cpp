@@ -201,7 +201,7 @@ void Emitter::copy_value(std::uint32_t at, const std::string& result) {
     const auto size = static_cast<std::uint32_t>(facts.arguments[2].constant);
     std::array<std::string, 2> words;
     for (std::uint32_t word = 0; word * 8 < size; ++word)
-        words[word] = moved_word(word, bytes);
+        words[word] = moved_word(at, word, bytes, size);
     for (std::uint32_t done = 0; done < size;) {
         const bool whole = slot_at(to.map, to.offset, size) != nullptr && !slot_at(to.map, to.offset, size)->in_memory;
         const std::uint32_t chunk = whole ? size : chunk_at(done, size, to.offset + kFrameBytes);
@@ -217,14 +217,18 @@ void Emitter::copy_value(std::uint32_t at, const std::string& result) {
         emit(fmt::format("mov.u64 {}, 0", result));
 }
 
-/// Bytes 8 * word to 8 * word + 7 of what the instruction moves, for elements of `bytes`.
-std::string Emitter::moved_word(std::uint32_t word, std::uint32_t bytes) {
+/// Bytes 8 * word to 8 * word + 7 of what the instruction moves, for elements of `bytes`; those from `size` on don't
+/// matter.
+std::string Emitter::moved_word(std::uint32_t at, std::uint32_t word, std::uint32_t bytes, std::uint32_t size) {
     const std::uint32_t elements = 8 / bytes;
     std::string sum;
     for (std::uint32_t element = 0; element < elements; ++element) {
         const std::size_t index = std::size_t{word} * elements + element;
-        if (index >= site_.values.size())
+        if (index >= site_.values.size() || index * bytes >= size)
             break;
+        if (site_.values[index] == "_")
+            refuse(at, "EGPU-P226", "a part of the value is discarded by the instruction (its destination is _)",
+                   "ask for fewer bytes, or name the opcodes that the program is for in its section");
         const std::string part = moved_value(index, bytes);
         if (element != 0)
             emit(fmt::format("shl.b64 {}, {}, {}", part, part, element * bytes * 8));

@@ -40,6 +40,11 @@ struct SiteBinding {
     std::optional<ebpf::Space> space;  ///< nullopt is impossible here; generic stays generic
     ebpf::Access access = ebpf::Access::load;
     std::uint32_t bytes_per_lane = 0;
+    /// Asynchronous copies: where a lane's bytes are known only at run time, the register that says them. Of 1 bit:
+    /// lanes where it is true (`bytes_negated`: false) move none, the others bytes_per_lane.
+    std::string bytes_register;
+    std::uint32_t bytes_register_bits = 32;
+    bool bytes_negated = false;
     std::string address_base;  ///< "%rd4", a symbol, or "" for an absolute address
     std::int64_t address_offset = 0;
     std::uint32_t address_bits = 64;  ///< 32 for %r registers of shared or local addresses
@@ -47,7 +52,7 @@ struct SiteBinding {
     std::string value_type;           ///< PTX type of each, "f32"
     std::uint32_t value_register_bits =
         0;                ///< declared width of `values` where wider than the type ("ld.u32 %rd1"); 0: not
-    std::string latency;  ///< load_return: 64-bit register that holds the cycles; "" elsewhere
+    std::string latency;  ///< load_return and atomic_return: 64-bit register that holds the cycles; "" elsewhere
 
     // egpu_arg.
     std::vector<KernelParameter> arguments;  ///< of the entry, in order
@@ -91,11 +96,11 @@ struct EmittedProbe {
     std::uint32_t instructions = 0;  ///< PTX instructions in it
 };
 
-/// The text of one firing. A program that reads the address of a load_return must find it still in its register. Errors
-/// EGPU-P22x: target below sm_60, block granularity, ctx->device, latency where none is measured, arguments of
-/// a device function, values of a type that fits no register, misaligned accesses.
-/// `map_base` is added to the program's map indices to name maps of the session (several
-/// objects in one session). Names made all begin with "%egpu_" or "$egpu_".
+/// The text of one firing. A program that reads the address of a load_return or atomic_return must find it still in its
+/// register. Errors EGPU-P22x: target below sm_60, block granularity, ctx->device, latency where none is measured,
+/// arguments of a device function, values of a type that fits no register, misaligned accesses. `map_base` is added to
+/// the program's map indices to name maps of the session (several objects in one session). Names made all begin with
+/// "%egpu_" or "$egpu_".
 Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const SiteBinding& site,
                                 std::uint32_t map_base, FunctionContext& function);
 

@@ -36,6 +36,7 @@ private:
     // warp.cpp: what lanes find out together.
     void gather();
     void elect(const std::string& guarded_mask);
+    void add_up_bytes();
     std::string distinct(const std::string& key, const std::string& mask, const std::string& in_mask);
     std::string distinct_by_match(const std::string& key, const std::string& mask, const std::string& in_mask);
     std::string distinct_by_shuffle(const std::string& key, const std::string& mask, const std::string& in_mask);
@@ -88,7 +89,7 @@ private:
     std::string element_at(const maps::Layout& layout, const std::string& index, const std::string& base);
     std::string array_address(std::uint32_t at, std::uint32_t map, const std::string& in_bounds);
     std::string moved_value(std::size_t index, std::uint32_t bytes);
-    std::string moved_word(std::uint32_t word, std::uint32_t bytes);
+    std::string moved_word(std::uint32_t at, std::uint32_t word, std::uint32_t bytes, std::uint32_t size);
     std::uint64_t constant_bytes(std::int64_t offset, std::uint32_t bytes) const;
 
     // fields.cpp
@@ -97,6 +98,7 @@ private:
     std::string special32(const char* name);
     std::string widened(const std::string& narrow);
     std::string address();
+    std::string bytes_per_lane();
     std::string linear_warp();
     std::string space_of_generic();
     std::string elapsed();

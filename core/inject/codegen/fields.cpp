@@ -50,6 +50,23 @@ std::string Emitter::address() {
     return wide;
 }
 
+/// What the lane's access moves. A size in a register is that of all lanes of the copy, as those that don't execute it
+/// don't count.
+std::string Emitter::bytes_per_lane() {
+    if (site_.bytes_register.empty())
+        return constant64(site_.bytes_per_lane);
+    if (site_.bytes_register_bits == 32)
+        return widened(site_.bytes_register);
+    const std::string wide = registers_.b64();
+    if (site_.bytes_register_bits != 1)
+        emit(fmt::format("cvt.u64.u{} {}, {}", site_.bytes_register_bits, wide, site_.bytes_register));
+    else if (site_.bytes_negated)
+        emit(fmt::format("selp.b64 {}, {}, 0, {}", wide, site_.bytes_per_lane, site_.bytes_register));
+    else
+        emit(fmt::format("selp.b64 {}, 0, {}, {}", wide, site_.bytes_per_lane, site_.bytes_register));
+    return wide;
+}
+
 /// Index of the warp in its block: threads are numbered x first (CUDA C++ programming guide, thread hierarchy).
 std::string Emitter::linear_warp() {
     std::array<std::string, 5> at;
@@ -114,7 +131,7 @@ std::string Emitter::field(std::uint32_t at, const ebpf::ContextField& field) {
     if (name == "active_lanes")
         return widened(lanes_);
     if (name == "bytes")
-        return bytes_.empty() ? constant64(site_.bytes_per_lane) : widened(bytes_);
+        return bytes_.empty() ? bytes_per_lane() : widened(bytes_);
     if (name == "sectors")
         return sectors_.empty() ? constant64(0) : widened(sectors_);
     if (name == "address")
@@ -134,7 +151,7 @@ std::string Emitter::field(std::uint32_t at, const ebpf::ContextField& field) {
     if (name == "access")
         return constant64(static_cast<std::uint64_t>(site_.access));
     if (name == "bytes_per_lane")
-        return constant64(site_.bytes_per_lane);
+        return bytes_per_lane();
     if (name == "latency")
         refuse(at, "EGPU-P224", "ctx->latency is read where no latency is measured",
                "use the event load_return or atomic_return");

@@ -18,7 +18,8 @@ using ebpf::Space;
 void Emitter::gather() {
     const bool is_warp = site_.granularity == Granularity::warp;
     const auto reads = [&](const char* name) { return program_.fields_read.count(name) != 0; };
-    const bool counts_lanes = reads("active_lanes") || (is_warp && reads("bytes"));
+    const bool adds_bytes = is_warp && reads("bytes");
+    const bool counts_lanes = reads("active_lanes") || (adds_bytes && site_.bytes_register.empty());
     const bool counts_sectors = is_warp && reads("sectors");
     if (!is_warp && !reads("active_mask") && !counts_lanes) {
         if (reads("sectors"))
@@ -38,14 +39,27 @@ void Emitter::gather() {
         lanes_ = registers_.b32();
         emit(fmt::format("popc.b32 {}, {}", lanes_, mask_));
     }
-    if (is_warp && reads("bytes")) {
+    if (adds_bytes) {
         bytes_ = registers_.b32();
-        emit(fmt::format("mul.lo.s32 {}, {}, {}", bytes_, lanes_, site_.bytes_per_lane));
+        if (site_.bytes_register.empty())
+            emit(fmt::format("mul.lo.s32 {}, {}, {}", bytes_, lanes_, site_.bytes_per_lane));
+        else
+            add_up_bytes();
     }
     if (counts_sectors || reads("sectors"))
         sectors_ = count_sectors(is_warp ? mask_ : std::string());
     if (is_warp)
         elect(mask_);
+}
+
+/// The lanes of `mask_` have sizes of their own. Asynchronous copies are of sm_80 and later, and so is redux.sync.
+void Emitter::add_up_bytes() {
+    const std::string wide = bytes_per_lane(), own = registers_.b32();
+    emit(fmt::format("cvt.u32.u64 {}, {}", own, wide));
+    const std::string guard =
+        site_.guard.empty() ? std::string() : fmt::format("@{}{} ", site_.guard_negated ? "!" : "", site_.guard);
+    require_version(7, 0);
+    emit(fmt::format("{}redux.sync.add.u32 {}, {}, {}", guard, bytes_, own, mask_));
 }
 
 void Emitter::elect(const std::string& guarded_mask) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,16 +15,25 @@
 
 namespace egpu::inject {
 
-/// A place in one function. `instruction` is null for kernel_entry and kernel_exit.
+/// A place in one function.
 struct Site {
     const ptx::Function* function = nullptr;
+    /// What the program is about, of basic_block the first one of the block; null for kernel_entry and kernel_exit.
     const ptx::Instruction* instruction = nullptr;
     ptx::MemoryAccess access;  ///< memory events; a generic address has the space that the function says it has
     /// Set where only a test at run time tells whether a generic address is in the space asked for.
     std::optional<ptx::AccessSpace> tested_space;
     std::uint32_t loop_depth = 0;
     ptx::SourceLine source;
+    /// The program's text stands before this instruction, or `behind` it: `instruction` itself, but for one in the
+    /// sequence of a call, which nothing may split (calls.hpp).
+    const ptx::Instruction* anchor = nullptr;
+    bool behind = false;
+    std::optional<ptx::Guard> guard;  ///< true for the lanes that fire; none: all that are there
 };
+
+/// At most five of them, for a note.
+std::string few_of(const std::set<std::string>& opcodes);
 
 struct Matches {
     std::vector<Site> sites;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "inject/match/flow.hpp"
+#include "inject/match/instructions.hpp"
 #include "inject/match/match.hpp"
 #include "inject/match/outline.hpp"
 #include "inject/match/spaces.hpp"
@@ -19,9 +20,8 @@ using ebpf::Event;
 using ptx::AccessKind;
 using ptx::AccessSpace;
 
-bool is_memory_event(Event event) {
-    return event == Event::load || event == Event::store || event == Event::atomic || event == Event::mem ||
-           event == Event::load_return;
+bool is_timed(Event event) {
+    return event == Event::load_return || event == Event::atomic_return;
 }
 
 bool event_takes(Event event, AccessKind kind) {
@@ -34,6 +34,10 @@ bool event_takes(Event event, AccessKind kind) {
             return kind == AccessKind::store;
         case Event::atomic:
             return atomic;
+        case Event::atomic_return:
+            return kind == AccessKind::atomic;
+        case Event::async_copy:
+            return kind == AccessKind::async_copy;
         case Event::mem:
             return kind == AccessKind::load || kind == AccessKind::store || atomic;
         default:
@@ -62,7 +66,8 @@ struct NotCounted {
     std::uint32_t async_copies = 0;
     std::uint32_t unknown = 0;
     std::uint32_t untold_generic = 0;
-    std::set<std::string> unknown_opcodes;
+    std::uint32_t untimed = 0;
+    std::set<std::string> unknown_opcodes, untimed_opcodes;
 };
 
 Diagnostic note(std::string_view code, std::string message, std::string hint = {}) {
@@ -71,24 +76,32 @@ Diagnostic note(std::string_view code, std::string message, std::string hint = {
     return diagnostic;
 }
 
+/// A load or an atomic that has an address to wait for before and a register to wait for behind it.
+bool can_be_timed(const ptx::Instruction& instruction, const ptx::MemoryAccess& access) {
+    if (access.address_operand < 0 || access.value_operand < 0)
+        return false;
+    const auto& value = instruction.operands[static_cast<std::size_t>(access.value_operand)];
+    for (const auto* part : with_parts(value))
+        if (part->kind == ptx::Operand::Kind::identifier && part->text != "_")
+            return true;
+    return false;
+}
+
 void add_notes(const NotCounted& missed, const ebpf::InjectionPoint& point, std::vector<Diagnostic>& notes) {
     if (missed.async_copies > 0)
         notes.push_back(note("EGPU-P250",
                              fmt::format("{} asynchronous copies (cp.async) are not counted at '{}'",
                                          missed.async_copies, ebpf::to_name(point.event)),
-                             "they are an event of their own, which this version doesn't have yet"));
-    if (missed.unknown > 0) {
-        std::string list;
-        std::size_t shown = 0;
-        for (const auto& opcode : missed.unknown_opcodes) {
-            list += (shown == 0 ? "" : ", ") + (shown == 4 ? std::string("...") : opcode);
-            if (++shown == 5)
-                break;
-        }
-        notes.push_back(note("EGPU-P251", fmt::format("{} accesses are not counted: their size or address isn't in the "
-                                                      "instruction ({})",
-                                                      missed.unknown, list)));
-    }
+                             "they are an event of their own: gpu/async_copy"));
+    if (missed.unknown > 0)
+        notes.push_back(note("EGPU-P251", fmt::format("{} accesses are not counted: what they do to memory isn't in "
+                                                      "the instruction ({})",
+                                                      missed.unknown, few_of(missed.unknown_opcodes))));
+    if (missed.untimed > 0)
+        notes.push_back(
+            note("EGPU-P254", fmt::format("{} accesses are not counted at '{}': they have no address or no "
+                                          "value to wait for ({})",
+                                          missed.untimed, ebpf::to_name(point.event), few_of(missed.untimed_opcodes))));
     if (missed.untold_generic > 0)
         notes.push_back(note(
             "EGPU-P252",
@@ -111,7 +124,7 @@ public:
             const auto* instruction = outline.items()[index].instruction();
             if (instruction == nullptr)
                 continue;
-            const auto access = ptx::memory_access(*instruction);
+            auto access = ptx::memory_access(*instruction);
             if (!access) {
                 if (ptx::touches_memory_in_an_unknown_way(*instruction)) {
                     ++missed_.unknown;
@@ -119,11 +132,24 @@ public:
                 }
                 continue;
             }
-            if (access->kind == AccessKind::async_copy)
+            if (access->kind == AccessKind::async_copy && point_.event != Event::async_copy)
                 ++missed_.async_copies;
             if (!event_takes(point_.event, access->kind))
                 continue;
-            Site site{&function, instruction, *access, std::nullopt, depths[index], instruction->source};
+            if (access->bytes == ptx::MemoryAccess::Bytes::at_run_time)
+                check_bytes(outline, index, *access);
+            if (is_timed(point_.event) && !can_be_timed(*instruction, *access)) {
+                ++missed_.untimed;
+                missed_.untimed_opcodes.emplace(instruction->opcode);
+                continue;
+            }
+            Site site;
+            site.function = &function;
+            site.instruction = site.anchor = instruction;
+            site.access = *access;
+            site.loop_depth = depths[index];
+            site.source = instruction->source;
+            site.guard = instruction->guard;
             if (access->space == AccessSpace::generic) {
                 if (!spaces)
                     spaces.emplace(outline);
@@ -139,6 +165,14 @@ public:
     }
 
 private:
+    /// What isn't a register here says nothing.
+    static void check_bytes(const Outline& outline, std::size_t index, ptx::MemoryAccess& access) {
+        const auto& operands = outline.items()[index].instruction()->operands;
+        const auto bits = outline.register_bits(operands[static_cast<std::size_t>(access.bytes_operand)].text, index);
+        if (bits != 1 && bits != 32 && bits != 64)
+            access.bytes = ptx::MemoryAccess::Bytes::unknown;
+    }
+
     void resolve(std::size_t index, const GenericSpaces& spaces, Site& site) const {
         const auto& operands = site.instruction->operands;
         const auto at = static_cast<std::size_t>(site.access.address_operand);
@@ -149,6 +183,9 @@ private:
     }
 
     void take(Site& site, bool written_generic) {
+        // Textures and surfaces lie in none of the spaces that a section can name.
+        if (point_.space && site.access.space == AccessSpace::texture)
+            return;
         if (!point_.space || (*point_.space == ebpf::Space::generic && written_generic)) {
             matches_.sites.push_back(site);
             return;
@@ -192,20 +229,30 @@ bool makes_generic_constants(const std::vector<const ptx::Function*>& functions,
 
 }  // namespace
 
+std::string few_of(const std::set<std::string>& opcodes) {
+    std::string list;
+    std::size_t shown = 0;
+    for (const auto& opcode : opcodes) {
+        list += (shown == 0 ? "" : ", ") + (shown == 4 ? std::string("...") : opcode);
+        if (++shown == 5)
+            break;
+    }
+    return list;
+}
+
 Matches find_sites(const ptx::Module& module, const std::vector<const ptx::Function*>& functions,
                    const ebpf::InjectionPoint& point) {
     Matches matches;
     if (functions.empty())
         return matches;
     if (point.event == Event::kernel_entry || point.event == Event::kernel_exit) {
-        matches.sites.push_back({functions.front(), nullptr, {}, std::nullopt, 0, {}});
+        Site whole;
+        whole.function = functions.front();
+        matches.sites.push_back(std::move(whole));
         return matches;
     }
-    if (!is_memory_event(point.event)) {
-        matches.notes.push_back(
-            error("EGPU-P253", fmt::format("event '{}' isn't offered by this version", ebpf::to_name(point.event))));
-        return matches;
-    }
+    if (is_instruction_event(point.event))
+        return find_instruction_sites(module, functions, point);
     SiteFinder finder(module, point, makes_generic_constants(functions, module));
     for (const auto* function : functions)
         finder.look_through(*function);

@@ -75,11 +75,11 @@ public:
 private:
     bool may_be_grouped(const Firing& firing) const {
         const auto& point = request_.programs[firing.program].program->point;
-        if (firing.site.function != &entry_.function() || firing.site.instruction == nullptr ||
-            point.event == ebpf::Event::load_return || point.granularity != ebpf::Granularity::thread ||
-            firing.test.kind != SpaceTest::Kind::always)
+        if (firing.site.function != &entry_.function() || firing.site.instruction == nullptr || is_timed(point.event) ||
+            point.granularity != ebpf::Granularity::thread || firing.test.kind != SpaceTest::Kind::always ||
+            firing.site.behind)
             return false;
-        const std::size_t index = entry_.index_of(*firing.site.instruction);
+        const std::size_t index = entry_.index_of(*firing.site.anchor);
         return !entry_.inside_call_sequence(index) && !entry_.straight_code_only(index);
     }
 
@@ -100,10 +100,11 @@ private:
     void add(const Firing& firing, const Amounts& amounts) {
         if (amounts.empty())
             return;
-        const auto& instruction = *firing.site.instruction;
-        const std::size_t index = entry_.index_of(instruction);
+        const auto& anchor = *firing.site.anchor;
+        const auto& guard = firing.site.guard;
+        const std::size_t index = entry_.index_of(anchor);
         // (region, 0) or, where guarded, (region, item + 1).
-        const std::pair key{regions_[index], instruction.guard ? index + 1 : 0};
+        const std::pair key{regions_[index], guard ? entry_.index_of(*firing.site.instruction) + 1 : 0};
         const auto [known, is_new] = open_.try_emplace(key, groups_.size());
         if (!is_new && is_full(groups_[known->second]))
             known->second = groups_.size();
@@ -114,13 +115,18 @@ private:
         for (const auto& [element, amount] : amounts)
             group.amounts[element] += amount;
         group.loop_depth = firing.site.loop_depth;
-        if (instruction.guard)
-            group.guard = fmt::format("@{}{} ", instruction.guard->negated ? "!" : "", instruction.guard->predicate);
+        if (guard)
+            group.guard = fmt::format("@{}{} ", guard->negated ? "!" : "", guard->predicate);
         const auto later = [&](const ptx::Instruction* one) { return one == nullptr || entry_.index_of(*one) < index; };
         if (later(group.last))
-            group.last = &instruction;
-        if (firing.site.access.kind == ptx::AccessKind::load && later(group.last_load))
-            group.last_load = &instruction;
+            group.last = &anchor;
+        if (loads(firing) && later(group.last_load))
+            group.last_load = &anchor;
+    }
+
+    bool loads(const Firing& firing) const {
+        const auto event = request_.programs[firing.program].program->point.event;
+        return ebpf::context_of(event) == ebpf::ContextKind::mem && firing.site.access.kind == ptx::AccessKind::load;
     }
 
     static bool is_full(const Group& group) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency of a load, from its issue to the moment its value is there.
+// The latency of a load or an atomic, from its issue to the moment its value is there.
 //
 //   before:  @%p1 ld.global.f32 %f1, [%rd1+4];
 //   after:   {
@@ -18,6 +18,14 @@
 // two reads is executed whichever way the predicate goes, and neither can be moved before the comparison that waits.
 // A bit compare takes registers of any type of its size. What is measured includes that compare and select, about ten
 // cycles; with a predicated load the lanes whose guard is false don't count.
+//
+//   before:  atom.global.add.u32 %r1, [%rd1], %r2;
+//   after:   ...
+//            setp.eq.b64 %egpu_site_ready, %rd1, 0;                      // waits for the address
+//            setp.eq.and.b32 %egpu_site_ready, %r2, 0, %egpu_site_ready; // and for what is added
+//            ...
+// An atomic whose result nobody uses is compiled as a reduction where no program waits for it; with one it is measured
+// as what it is written as.
 #include <fmt/format.h>
 
 #include "inject/rewrite/writer.hpp"
@@ -51,35 +59,59 @@ struct Waiting {
 };
 
 /// A compare that needs the register's value, for each size a register can have; "" where there is nothing to wait for.
-Waiting wait_for(std::string_view name, std::uint32_t bits, std::string_view predicate) {
+/// `too`: what the predicate waited for before is waited for still.
+Waiting wait_for(std::string_view name, std::uint32_t bits, std::string_view predicate, bool too = false) {
+    const std::string also = too ? fmt::format(", {}", predicate) : std::string();
+    const auto compare = [&](std::uint32_t size, std::string_view what) {
+        return fmt::format("\tsetp.eq{}.b{} {}, {}, 0{};\n", too ? ".and" : "", size, predicate, what, also);
+    };
     switch (bits) {
         case 16:
         case 32:
         case 64:
-            return {fmt::format("\tsetp.eq.b{} {}, {}, 0;\n", bits, predicate, name), 1};
+            return {compare(bits, name), 1};
         case 8:
-            return {fmt::format("\tcvt.u16.u8 %egpu_site_narrow, {};\n\tsetp.eq.b16 {}, %egpu_site_narrow, 0;\n", name,
-                                predicate),
-                    2};
+            return {fmt::format("\tcvt.u16.u8 %egpu_site_narrow, {};\n", name) + compare(16, "%egpu_site_narrow"), 2};
         case 128:
-            return {fmt::format("\tmov.b128 {{%egpu_site_low, %egpu_site_high}}, {};\n"
-                                "\tsetp.eq.b64 {}, %egpu_site_low, 0;\n",
-                                name, predicate),
+            return {fmt::format("\tmov.b128 {{%egpu_site_low, %egpu_site_high}}, {};\n", name) +
+                        compare(64, "%egpu_site_low"),
                     2};
         default:
             return {};
     }
 }
 
-std::string declarations(std::uint32_t value_bits) {
-    std::string text =
+/// What must be there before the access is issued: the address and, of an atomic, what it is done with.
+Waiting wait_for_sources(const FunctionWriter& writer, const ptx::Instruction& instruction, const Firing& firing,
+                         const SiteBinding& binding) {
+    const std::size_t index = writer.index_of(instruction);
+    Waiting all;
+    const auto add = [&](std::string_view name, std::uint32_t bits) {
+        const Waiting one = wait_for(name, bits, "%egpu_site_ready", !all.text.empty());
+        all.text += one.text;
+        all.instructions += one.instructions;
+    };
+    if (writer.outline().register_bits(binding.address_base, index) != 0)
+        add(binding.address_base, binding.address_bits);
+    if (firing.site.access.kind != ptx::AccessKind::atomic)
+        return all;
+    for (auto at = static_cast<std::size_t>(firing.site.access.address_operand) + 1; at < instruction.operands.size();
+         ++at)
+        for (const ptx::Operand* part : with_parts(instruction.operands[at]))
+            if (const auto bits = writer.outline().register_bits(base_name(*part), index); bits > 1)
+                add(base_name(*part), bits);
+    return all;
+}
+
+std::string declarations(std::string_view text) {
+    std::string result =
         "\t.reg .pred %egpu_site_ready, %egpu_site_here;\n"
         "\t.reg .b64 %egpu_site_start, %egpu_site_end, %egpu_site_latency, %egpu_site_address;\n";
-    if (value_bits == 8)
-        text += "\t.reg .b16 %egpu_site_narrow;\n";
-    if (value_bits == 128)
-        text += "\t.reg .b64 %egpu_site_low, %egpu_site_high;\n";
-    return text;
+    if (text.find("%egpu_site_narrow") != std::string_view::npos)
+        result += "\t.reg .b16 %egpu_site_narrow;\n";
+    if (text.find("%egpu_site_low") != std::string_view::npos)
+        result += "\t.reg .b64 %egpu_site_low, %egpu_site_high;\n";
+    return result;
 }
 
 }  // namespace
@@ -94,7 +126,9 @@ TimedLoad time_load(const FunctionWriter& writer, const Firing& firing) {
 
     TimedLoad timed;
     timed.latency = "%egpu_site_latency";
-    timed.before = "{\n" + declarations(value_bits);
+    const auto address = wait_for_sources(writer, load, firing, binding);
+    const auto arrived = wait_for(loaded, value_bits, "%egpu_site_here");
+    timed.before = "{\n" + declarations(address.text + arrived.text);
     const bool in_register = writer.outline().register_bits(binding.address_base, index) != 0;
     if (in_register && overwrites(value, binding.address_base)) {
         timed.address = "%egpu_site_address";
@@ -102,9 +136,6 @@ TimedLoad time_load(const FunctionWriter& writer, const Firing& firing) {
                                     timed.address, binding.address_base);
         ++timed.instructions;
     }
-    const auto address =
-        in_register ? wait_for(binding.address_base, binding.address_bits, "%egpu_site_ready") : Waiting{};
-    const auto arrived = wait_for(loaded, value_bits, "%egpu_site_here");
     const auto clock = [&](const Waiting& waiting, std::string_view predicate, std::string_view to) {
         timed.instructions += waiting.instructions + (waiting.text.empty() ? 1 : 2);
         return waiting.text.empty() ? fmt::format("\tmov.u64 {}, %clock64;\n", to)

@@ -20,9 +20,6 @@
 //            <program>
 //            }
 //            ld.const.f32 %f1, [%rd1];
-#include <algorithm>
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "inject/rewrite/writer.hpp"
@@ -117,42 +114,46 @@ std::string with_original_address(FunctionWriter& writer, const std::string& add
     return fmt::format("{{\n\t.reg .b64 {};\n{}{}}}\n", kOriginalsAddress, address, text);
 }
 
-bool has_control_flow(std::string_view text) {
-    for (const std::string_view sign : {"bra", "call", "ret;", "exit;", "$egpu_"})
-        if (text.find(sign) != std::string_view::npos)
-            return true;
-    return false;
-}
+}  // namespace
 
-/// True where the firing may be inserted here; else it is in the notes.
-bool may_insert(FunctionWriter& writer, const Firing& firing, std::string_view text) {
-    const std::size_t index = writer.index_of(*firing.site.instruction);
-    if (!writer.straight_code_only(index) || (!has_control_flow(text) && !writer.request().spare_wgmma))
-        return true;
-    writer.skip(firing, "EGPU-P255", "between wgmma.fence and commit_group");
-    return false;
-}
-
-Result<std::string> text_of(FunctionWriter& writer, const Firings& firings, std::string_view base,
-                            std::string_view latency) {
-    std::string text;
-    for (const Firing* firing : firings) {
-        if (writer.is_counted(*firing))
-            continue;
-        SiteBinding binding = bind_memory(writer, *firing, base);
-        binding.latency = std::string(latency);
-        const std::string original = original_address(writer, binding.address_base);
-        if (!original.empty())
-            binding.address_base = kOriginalsAddress;
-        auto one = firing_text(writer, *firing, std::move(binding));
-        if (!one)
-            return one;
-        if (!original.empty())
-            *one = with_original_address(writer, original, std::move(*one));
-        if (may_insert(writer, *firing, *one))
-            text += *one;
-    }
+Result<std::string> memory_text(FunctionWriter& writer, const Firing& firing, std::string_view base,
+                                std::string_view latency) {
+    SiteBinding binding = bind_memory(writer, firing, base);
+    binding.latency = std::string(latency);
+    const std::string original = original_address(writer, binding.address_base);
+    if (!original.empty())
+        binding.address_base = kOriginalsAddress;
+    auto text = firing_text(writer, firing, std::move(binding));
+    if (text && !original.empty())
+        *text = with_original_address(writer, original, std::move(*text));
     return text;
+}
+
+namespace {
+
+void bind_bytes(const FunctionWriter& writer, const Firing& firing, SiteBinding& binding) {
+    const auto& access = firing.site.access;
+    binding.bytes_per_lane = access.bytes_per_lane();
+    if (access.bytes != ptx::MemoryAccess::Bytes::at_run_time)
+        return;
+    const auto& operand = firing.site.instruction->operands[static_cast<std::size_t>(access.bytes_operand)];
+    binding.bytes_register = std::string(operand.text);
+    binding.bytes_negated = operand.negated;
+    binding.bytes_register_bits =
+        writer.outline().register_bits(operand.text, writer.index_of(*firing.site.instruction));
+}
+
+void bind_address(const FunctionWriter& writer, const ptx::Operand& address, std::size_t index, SiteBinding& binding) {
+    binding.address_base = std::string(address.base);
+    binding.address_offset = address.integer;
+    if (writer.outline().register_bits(address.base, index) == 32)
+        binding.address_bits = 32;
+    if (writer.outline().meaning_of(address.base, index).kind != Meaning::Kind::module_variable ||
+        !writer.request().address_register)
+        return;
+    const std::string held = writer.request().address_register(writer.function(), address.base);
+    if (!held.empty())
+        binding.address_base = held;
 }
 
 }  // namespace
@@ -162,96 +163,36 @@ SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std:
     const auto& access = firing.site.access;
     const std::size_t index = writer.index_of(instruction);
     SiteBinding binding;
-    if (instruction.guard) {
-        binding.guard = std::string(instruction.guard->predicate);
-        binding.guard_negated = instruction.guard->negated;
+    if (firing.site.guard) {
+        binding.guard = std::string(firing.site.guard->predicate);
+        binding.guard_negated = firing.site.guard->negated;
     }
     binding.space = firing.space;
-    binding.access = to_access(access.kind);
-    binding.bytes_per_lane = access.bytes_per_lane();
-    const auto& address = instruction.operands[static_cast<std::size_t>(access.address_operand)];
-    binding.address_base = std::string(address.base);
-    binding.address_offset = address.integer;
-    if (writer.outline().register_bits(address.base, index) == 32)
-        binding.address_bits = 32;
-    if (writer.outline().meaning_of(address.base, index).kind == Meaning::Kind::module_variable &&
-        writer.request().address_register) {
-        const std::string held = writer.request().address_register(writer.function(), address.base);
-        if (!held.empty())
-            binding.address_base = held;
-    }
+    binding.access = to_access(access);
+    bind_bytes(writer, firing, binding);
+    if (access.address_operand >= 0)
+        bind_address(writer, instruction.operands[static_cast<std::size_t>(access.address_operand)], index, binding);
     if (!base.empty()) {
         binding.address_base = std::string(base);
         binding.address_bits = 64;
     }
-    const bool moves_known_value = access.kind == ptx::AccessKind::load || access.kind == ptx::AccessKind::store;
-    if (access.value_operand >= 0 && moves_known_value) {
+    const auto event = writer.request().programs[firing.program].program->point.event;
+    const bool moves_known_value = access.kind == ptx::AccessKind::load || access.kind == ptx::AccessKind::store ||
+                                   event == ebpf::Event::atomic_return;
+    if (access.value_operand >= 0 && moves_known_value && !access.type.empty()) {
         const auto& value = instruction.operands[static_cast<std::size_t>(access.value_operand)];
         if (value.kind == ptx::Operand::Kind::vector)
             for (const auto& part : value.parts)
                 binding.values.emplace_back(part.text);
         else
             binding.values.emplace_back(value.text);
-        binding.value_type = std::string(instruction.parts.back());
+        binding.value_type = std::string(access.type);
         for (const ptx::Operand* part : with_parts(value))
             if (const auto bits = writer.outline().register_bits(base_name(*part), index);
                 bits > access.element_bytes * 8)
                 binding.value_register_bits = bits;
     }
     return binding;
-}
-
-namespace {
-
-/// A place counts where at least one program stayed.
-void count_place(FunctionWriter& writer, const Firings& before, const Firings& after) {
-    const auto stays = [&](const Firing* firing) { return !writer.is_skipped(*firing); };
-    if (std::any_of(before.begin(), before.end(), stays) || std::any_of(after.begin(), after.end(), stays))
-        writer.count_place();
-}
-
-Status insert_before_and_after(FunctionWriter& writer, const ptx::Instruction& instruction, const Firings& before,
-                               const Firings& after) {
-    auto text = text_of(writer, before, {}, {});
-    if (!text)
-        return text.errors();
-    *text += writer.counts_at(instruction, false);
-    std::string counts = writer.counts_at(instruction, true);
-    if (!after.empty())  // a load that is timed: nothing but the clock may stand behind it
-        *text += std::exchange(counts, {});
-    if (!text->empty())
-        writer.editor().insert_before(instruction.range, fmt::format("{}\t", inserted(*text)));
-    if (!counts.empty()) {
-        counts.pop_back();
-        writer.editor().insert_after(instruction.range, "\n" + counts);
-    }
-    if (after.empty())
-        return ok();
-    const TimedLoad timed = time_load(writer, *after.front());
-    text = text_of(writer, after, timed.address, timed.latency);
-    if (!text)
-        return text.errors();
-    if (text->empty())
-        return ok();
-    writer.editor().insert_before(instruction.range, timed.before);
-    writer.editor().insert_after(instruction.range, timed.after + *text + "\t}");
-    writer.count(timed.instructions);
-    return ok();
-}
-
-}  // namespace
-
-Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firings& after) {
-    const auto& instruction = *(before.empty() ? after : before).front()->site.instruction;
-    if (writer.inside_call_sequence(writer.index_of(instruction))) {
-        for (const Firings* list : {&before, &after})
-            for (const Firing* firing : *list)
-                writer.skip(*firing, "EGPU-P256", "between the arguments of a call and the call, or its result");
-        return ok();
-    }
-    auto status = insert_before_and_after(writer, instruction, before, after);
-    count_place(writer, before, after);
-    return status;
 }
 
 }  // namespace egpu::inject

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From programs to firings. A program that doesn't read a site field is specialised once for all sites that differ
 // only in it.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "base/names.hpp"
@@ -11,8 +13,32 @@ namespace {
 
 using ptx::AccessSpace;
 
-/// What a specialisation depends on: (program, site number or 0, space, access, bytes).
-using Variant = std::tuple<std::size_t, std::uint32_t, ebpf::Space, ebpf::Access, std::uint32_t>;
+using Fields = std::set<std::string_view>;
+
+/// Fields of the context that the site's instruction doesn't say.
+Fields unsaid_fields(const Site& site, ebpf::Event event) {
+    constexpr std::uint32_t kLargestAccess = 32;  ///< what the verifier takes bytes_per_lane to be at most
+    constexpr std::uint32_t kSector = 32;
+    const auto& access = site.access;
+    const bool constant = access.bytes == ptx::MemoryAccess::Bytes::constant;
+    Fields fields;
+    if (access.bytes == ptx::MemoryAccess::Bytes::unknown ||
+        (event != ebpf::Event::async_copy && (!constant || access.bytes_per_lane() > kLargestAccess)))
+        fields = {"bytes", "bytes_per_lane"};
+    if (access.address_operand < 0 || !access.address_of_lane)
+        fields.insert({"address", "sectors"});
+    // A lane's access is taken to lie in one sector.
+    if (!constant || access.bytes_per_lane() == 0 || access.bytes_per_lane() > kSector)
+        fields.insert("sectors");
+    if (access.space == AccessSpace::shared || access.space == AccessSpace::constant)
+        fields.erase("sectors");  // there are none
+    if (access.space == AccessSpace::texture)
+        fields.insert({"space", "sectors"});
+    return fields;
+}
+
+/// What a specialisation depends on: (program, site number or 0, space, access, bytes, fields that are no constants).
+using Variant = std::tuple<std::size_t, std::uint32_t, ebpf::Space, ebpf::Access, std::uint32_t, Fields>;
 
 class Planner {
 public:
@@ -30,9 +56,11 @@ public:
             plan_.outcomes[program].notes = std::move(matches.notes);
             reads_site_ = reads_field(program, "site");
             reads_space_ = reads_field(program, "space");
+            unsaid_.clear();
             for (const Site& site : matches.sites)
                 if (auto status = add_site(program, site); !status)
                     return status.errors();
+            note_unsaid(plan_.outcomes[program].notes);
         }
         return std::move(plan_);
     }
@@ -41,10 +69,13 @@ private:
     using Place = std::pair<const ptx::Function*, std::pair<const ptx::Instruction*, ebpf::Event>>;
 
     Status add_site(std::size_t program, const Site& site) {
-        ++plan_.outcomes[program].sites;
         const auto event = request_.programs[program].program->point.event;
+        if (ebpf::context_of(event) == ebpf::ContextKind::mem && asks_for_unsaid(program, site))
+            return ok();
+        ++plan_.outcomes[program].sites;
         const std::uint32_t number = number_of(site, event);
-        const bool generic = site.instruction != nullptr && site.access.space == AccessSpace::generic;
+        const bool generic =
+            ebpf::context_of(event) == ebpf::ContextKind::mem && site.access.space == AccessSpace::generic;
         if (site.tested_space)
             return add_firing(program, site, number, {SpaceTest::Kind::in_space, *site.tested_space},
                               to_space(*site.tested_space));
@@ -67,31 +98,39 @@ private:
         return ok();
     }
 
-    /// Sites of several programs at one instruction have one number.
+    /// Sites of several programs at one instruction have one number; a block has another than its first instruction.
     std::uint32_t number_of(const Site& site, ebpf::Event event) {
         const bool at_instruction = site.instruction != nullptr;
-        const Place place{site.function, {site.instruction, at_instruction ? ebpf::Event::mem : event}};
+        const bool is_block = event == ebpf::Event::basic_block;
+        const Place place{site.function, {site.instruction, at_instruction && !is_block ? ebpf::Event::mem : event}};
         const auto found = numbers_.find(place);
         if (found != numbers_.end())
             return found->second;
         SiteDescription description;
         description.file = std::string(request_.module->file_name(site.source.file));
         description.line = site.source.line;
-        description.opcode = at_instruction ? std::string(site.instruction->opcode) : ebpf::to_name(event);
+        description.opcode = at_instruction && !is_block ? std::string(site.instruction->opcode) : ebpf::to_name(event);
         description.function = std::string(site.function->name);
         const std::uint32_t number = request_.number_site ? request_.number_site(description) : 0;
         numbers_.emplace(place, number);
         return number;
     }
 
-    ebpf::SiteConstants constants_of(const Site& site, std::uint32_t number, ebpf::Space space) const {
+    ebpf::SiteConstants constants_of(std::size_t program, const Site& site, std::uint32_t number,
+                                     ebpf::Space space) const {
         ebpf::SiteConstants constants;
         constants.fields["kernel"] = request_.kernel_id;
         constants.fields["site"] = number;
-        if (site.instruction != nullptr) {
+        const auto event = request_.programs[program].program->point.event;
+        if (ebpf::context_of(event) == ebpf::ContextKind::mem) {
             constants.fields["space"] = static_cast<std::uint64_t>(space);
-            constants.fields["access"] = static_cast<std::uint64_t>(to_access(site.access.kind));
+            constants.fields["access"] = static_cast<std::uint64_t>(to_access(site.access));
             constants.fields["bytes_per_lane"] = site.access.bytes_per_lane();
+            if (site.access.bytes == ptx::MemoryAccess::Bytes::at_run_time)
+                constants.fields.erase("bytes_per_lane");
+            for (const auto field : unsaid_fields(site, event))
+                if (const auto known = constants.fields.find(field); known != constants.fields.end())
+                    constants.fields.erase(known);
         }
         return constants;
     }
@@ -105,12 +144,11 @@ private:
 
     Result<std::shared_ptr<const ebpf::SpecializedProgram>> specialized_for(std::size_t program, const Site& site,
                                                                             std::uint32_t number, ebpf::Space space) {
-        const Variant variant{program, reads_site_ ? number : 0, space, to_access(site.access.kind),
-                              site.access.bytes_per_lane()};
+        const Variant variant = variant_of(program, site, number, space);
         if (const auto found = specialized_.find(variant); found != specialized_.end())
             return found->second;
         const auto& attached = request_.programs[program];
-        auto result = ebpf::specialize(*attached.object, *attached.program, constants_of(site, number, space),
+        auto result = ebpf::specialize(*attached.object, *attached.program, constants_of(program, site, number, space),
                                        slots_for(program));
         if (!result)
             return result.errors();
@@ -119,14 +157,86 @@ private:
         return std::shared_ptr<const ebpf::SpecializedProgram>(std::move(shared));
     }
 
+    Variant variant_of(std::size_t program, const Site& site, std::uint32_t number, ebpf::Space space) const {
+        Fields fields = unsaid_fields(site, request_.programs[program].program->point.event);
+        if (site.access.bytes == ptx::MemoryAccess::Bytes::at_run_time)
+            fields.insert("bytes_per_lane");
+        return {program,          reads_site_ ? number : 0, space, to_access(site.access), site.access.bytes_per_lane(),
+                std::move(fields)};
+    }
+
+    /// True where the program asks for what the site's instruction doesn't say; such sites are in the notes. A program
+    /// that needs as a constant what only a register says, asks for it too.
+    bool asks_for_unsaid(std::size_t program, const Site& site) {
+        const auto event = request_.programs[program].program->point.event;
+        const bool at_run_time = site.access.bytes == ptx::MemoryAccess::Bytes::at_run_time;
+        const Fields fields = unsaid_fields(site, event);
+        if (fields.empty() && !at_run_time)
+            return false;
+        const auto [found, is_new] =
+            asks_.try_emplace(variant_of(program, site, 0, to_space(site.access.space)), Fields{});
+        if (is_new)
+            found->second = asked_of(program, site, fields);
+        if (found->second.empty())
+            return false;
+        unsaid_[found->second].insert(std::string(site.instruction->opcode));
+        ++unsaid_sites_[found->second];
+        return true;
+    }
+
+    /// Of the fields that aren't said, those that the program reads: each where all others are known.
+    Fields asked_of(std::size_t program, const Site& site, const Fields& fields) const {
+        const auto& attached = request_.programs[program];
+        const auto with = [&](const ebpf::SiteConstants& constants) {
+            return ebpf::specialize(*attached.object, *attached.program, constants,
+                                    [](std::uint32_t, std::span<const std::byte>) { return 0u; });
+        };
+        const auto said = constants_of(program, site, 0, to_space(site.access.space));
+        auto filled = said;
+        filled.fields.try_emplace("space", 0);
+        filled.fields.try_emplace("bytes_per_lane", 4);
+        Fields asked;
+        const auto whole = with(filled);
+        if (!whole)
+            return asked;  // refused for another reason, as at every other site
+        for (const auto field : fields)
+            if (whole->fields_read.contains(std::string(field)))
+                asked.insert(field);
+        for (const std::string_view field : {"space", "bytes_per_lane"}) {
+            if (said.fields.contains(field))
+                continue;
+            auto without = filled;
+            without.fields.erase(without.fields.find(field));
+            const auto result = with(without);
+            // A number that a register holds may be read, unless a key is made of it.
+            if (!result || (fields.contains(field) && result->fields_read.contains(std::string(field))))
+                asked.insert(field);
+        }
+        return asked;
+    }
+
+    void note_unsaid(std::vector<Diagnostic>& notes) {
+        for (const auto& [fields, opcodes] : unsaid_) {
+            std::string list;
+            for (const auto field : fields)
+                list += (list.empty() ? "" : ", ") + std::string(field);
+            Diagnostic note =
+                error("EGPU-P251",
+                      fmt::format("{} accesses are not counted: the program reads {}, which the instruction doesn't "
+                                  "say ({})",
+                                  unsaid_sites_[fields], list, few_of(opcodes)),
+                      "a program that doesn't read them runs there too");
+            note.severity = Severity::warning;
+            notes.push_back(std::move(note));
+        }
+        unsaid_sites_.clear();
+    }
+
     /// True where the program's text depends on a site field: without the constant it must be supplied at run time, or
     /// a key that it belongs to is no longer known. Slots asked for on the way are not the session's.
     bool reads_field(std::size_t program, std::string_view field) const {
         const auto& attached = request_.programs[program];
-        Site site;
-        const ptx::Instruction any;
-        site.instruction = ebpf::context_of(attached.program->point.event) == ebpf::ContextKind::mem ? &any : nullptr;
-        ebpf::SiteConstants constants = constants_of(site, 0, ebpf::Space::global);
+        ebpf::SiteConstants constants = constants_of(program, Site{}, 0, ebpf::Space::global);
         const auto known = constants.fields.find(field);
         if (known == constants.fields.end())
             return false;
@@ -140,6 +250,9 @@ private:
     Plan plan_;
     std::map<Place, std::uint32_t> numbers_;
     std::map<Variant, std::shared_ptr<const ebpf::SpecializedProgram>> specialized_;
+    std::map<Variant, Fields> asks_;                  ///< by the variant: what is asked for and not said
+    std::map<Fields, std::set<std::string>> unsaid_;  ///< of the program at hand: opcodes by what is asked for
+    std::map<Fields, std::uint32_t> unsaid_sites_;
     bool reads_site_ = true;
     bool reads_space_ = true;
 };
@@ -150,8 +263,12 @@ Result<Plan> make_plan(const RewriteRequest& request) {
     return Planner(request).make();
 }
 
-ebpf::Access to_access(ptx::AccessKind kind) {
-    switch (kind) {
+bool is_timed(ebpf::Event event) {
+    return event == ebpf::Event::load_return || event == ebpf::Event::atomic_return;
+}
+
+ebpf::Access to_access(const ptx::MemoryAccess& access) {
+    switch (access.kind == ptx::AccessKind::async_copy ? access.direction : access.kind) {
         case ptx::AccessKind::store:
             return ebpf::Access::store;
         case ptx::AccessKind::atomic:
@@ -176,6 +293,7 @@ ebpf::Space to_space(ptx::AccessSpace space) {
             return ebpf::Space::constant;
         case AccessSpace::param:
         case AccessSpace::generic:
+        case AccessSpace::texture:  // no program at such a site reads the space
             break;
     }
     return ebpf::Space::generic;

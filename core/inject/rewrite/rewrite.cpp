@@ -13,15 +13,11 @@
 namespace egpu::inject {
 namespace {
 
-struct AtInstruction {
-    Firings before, after;
-};
-
 /// By where they stand. Those at kernel_exit are for every function: a device function may hold an `exit`.
 struct SortedFirings {
     Firings entry, exit;
     bool once_a_grid = false;  ///< some program is
-    std::unordered_map<const ptx::Instruction*, AtInstruction> memory;
+    std::unordered_map<const ptx::Instruction*, AtInstruction> at;
 };
 
 SortedFirings sort_firings(const Plan& plan, const RewriteRequest& request) {
@@ -34,10 +30,12 @@ SortedFirings sort_firings(const Plan& plan, const RewriteRequest& request) {
             result.exit.push_back(&firing);
         else if (event == ebpf::Event::kernel_entry)
             result.entry.push_back(&firing);
-        else if (event == ebpf::Event::load_return)
-            result.memory[firing.site.instruction].after.push_back(&firing);
+        else if (is_timed(event))
+            result.at[firing.site.anchor].returned.push_back(&firing);
+        else if (firing.site.behind)
+            result.at[firing.site.anchor].behind.push_back(&firing);
         else
-            result.memory[firing.site.instruction].before.push_back(&firing);
+            result.at[firing.site.anchor].before.push_back(&firing);
     }
     return result;
 }
@@ -50,13 +48,13 @@ Status write_function(FunctionWriter& writer, const SortedFirings& firings) {
         const auto* instruction = item.instruction();
         if (instruction == nullptr)
             continue;
-        if (leaves_kernel(writer.function(), *instruction)) {
+        if (const auto found = firings.at.find(instruction); found != firings.at.end())
+            if (auto status = rewrite_instruction(writer, *instruction, found->second); !status)
+                return status;
+        // Behind the programs at the instruction itself: what they add to registers is flushed here.
+        if (leaves_kernel(writer.function(), *instruction))
             if (auto status = rewrite_exit(writer, *instruction, firings.exit); !status)
                 return status;
-        } else if (const auto found = firings.memory.find(instruction); found != firings.memory.end()) {
-            if (auto status = rewrite_memory(writer, found->second.before, found->second.after); !status)
-                return status;
-        }
     }
     if (is_entry && !firings.exit.empty())
         writer.count_place();

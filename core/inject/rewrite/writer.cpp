@@ -9,50 +9,18 @@ namespace egpu::inject {
 
 FunctionWriter::FunctionWriter(const RewriteRequest& request, const ptx::Function& function, FunctionContext& context,
                                ptx::Editor& editor, RewriteResult& result)
-    : request_(request), outline_(*request.module, function), context_(context), editor_(editor), result_(result) {
+    : request_(request),
+      outline_(*request.module, function),
+      context_(context),
+      editor_(editor),
+      result_(result),
+      calls_(outline_) {
     const auto& items = outline_.items();
     for (std::size_t index = 0; index < items.size(); ++index)
         if (const auto* instruction = items[index].instruction())
             index_of_.emplace(instruction, index);
-    inside_call_.resize(items.size());
     straight_only_.resize(items.size());
-    mark_calls();
     mark_wgmma();
-}
-
-/// From the first st.param of a call's scope to the call, and from the call to the ld.param of its result.
-void FunctionWriter::mark_calls() {
-    const auto& items = outline_.items();
-    std::uint32_t scope = Outline::kNoScope;
-    std::size_t stored = 0;  // item of the first st.param; items.size(): none
-    std::size_t called = 0;  // item of the last call with results; items.size(): none
-    const std::size_t none = items.size();
-    const auto mark = [&](std::size_t from, std::size_t to) {
-        for (std::size_t index = from; index < to; ++index)
-            inside_call_[index] = true;
-    };
-    for (std::size_t index = 0; index < items.size(); ++index) {
-        if (items[index].scope != scope) {
-            scope = items[index].scope;
-            stored = called = none;
-        }
-        const auto* instruction = items[index].instruction();
-        if (instruction == nullptr)
-            continue;
-        const std::string_view name = instruction->parts.front();
-        if (name == "st" && instruction->has("param") && stored == none) {
-            stored = index;
-        } else if (name == "call") {
-            if (stored != none)
-                mark(stored + 1, index + 1);
-            stored = none;
-            called = index;
-        } else if (name == "ld" && instruction->has("param") && called != none && instruction->operands.size() == 2 &&
-                   outline_.meaning_of(base_name(instruction->operands[1]), index).kind == Meaning::Kind::local) {
-            mark(called + 1, index + 1);
-            called = index;
-        }
-    }
 }
 
 void FunctionWriter::mark_wgmma() {
@@ -60,9 +28,10 @@ void FunctionWriter::mark_wgmma() {
     bool open = false;
     for (std::size_t index = 0; index < items.size(); ++index) {
         const auto* instruction = items[index].instruction();
-        if (instruction != nullptr && instruction->parts.front() == "wgmma")
-            open = instruction->has("fence") || (open && !instruction->has("commit_group"));
-        straight_only_[index] = open;
+        const bool wgmma = instruction != nullptr && instruction->parts.front() == "wgmma";
+        open = open || (wgmma && instruction->has("fence"));
+        straight_only_[index] = open;  // what stands before a commit_group, stands between
+        open = open && !(wgmma && instruction->has("commit_group"));
     }
 }
 
@@ -79,20 +48,30 @@ void FunctionWriter::skip(const Firing& firing, std::string_view code, std::stri
         return;
     ProgramOutcome& outcome = result_.outcomes[firing.program];
     --outcome.sites;
-    Diagnostic note =
-        error(code, fmt::format("'{}' is not counted: it stands {}", firing.site.instruction->opcode, reason));
+    const bool block = request_.programs[firing.program].program->point.event == ebpf::Event::basic_block;
+    Diagnostic note = error(code, fmt::format("{}'{}' is not counted: it stands {}", block ? "the block from " : "",
+                                              firing.site.instruction->opcode, reason));
     note.severity = Severity::warning;
     note.where.file = std::string(request_.module->file_name(firing.site.source.file));
     note.where.line = firing.site.source.line;
     outcome.notes.push_back(std::move(note));
 }
 
+void FunctionWriter::count_with(const Sums& sums) {
+    sums_ = &sums;
+    if (function().is_entry)
+        for (const Count& one : sums.counts)
+            counts_[one.at].push_back(&one);
+}
+
 std::string FunctionWriter::counts_at(const ptx::Instruction& instruction, bool after) {
     std::string text;
-    if (sums_ == nullptr)
+    const auto found = counts_.find(&instruction);
+    if (found == counts_.end())
         return text;
-    for (const Count& one : sums_->counts) {
-        if (one.at != &instruction || one.after != after)
+    for (const Count* each : found->second) {
+        const Count& one = *each;
+        if (one.after != after)
             continue;
         for (const auto& add : one.adds)
             text += fmt::format("\t{0}add.s64 {1}, {1}, {2};\n", one.guard,

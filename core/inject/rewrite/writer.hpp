@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "inject/match/calls.hpp"
 #include "inject/match/outline.hpp"
 #include "inject/rewrite/accumulators.hpp"
 #include "inject/rewrite/firing.hpp"
@@ -29,7 +30,7 @@ public:
 
     std::size_t index_of(const ptx::Instruction& instruction) const { return index_of_.at(&instruction); }
     /// Inserting here would split a call from its arguments or its result.
-    bool inside_call_sequence(std::size_t index) const { return inside_call_[index]; }
+    bool inside_call_sequence(std::size_t index) const { return calls_.inside(index); }
     /// Between wgmma.fence and commit_group: only straight code (PTX ISA 9.7.15.7; else ptxas serialises, C7519).
     bool straight_code_only(std::size_t index) const { return straight_only_[index]; }
 
@@ -41,7 +42,7 @@ public:
     bool is_skipped(const Firing& firing) const { return skipped_.contains({firing.program, firing.site.instruction}); }
 
     /// What is counted instead of written out; must outlive the writer.
-    void count_with(const Sums& sums) { sums_ = &sums; }
+    void count_with(const Sums& sums);
     bool is_counted(const Firing& firing) const { return sums_ != nullptr && sums_->counted.contains(&firing); }
     /// Text of the counts that stand before an instruction, or after it.
     std::string counts_at(const ptx::Instruction& instruction, bool after);
@@ -57,7 +58,6 @@ public:
     Result<std::string> emit(const Firing& firing, SiteBinding binding);
 
 private:
-    void mark_calls();
     void mark_wgmma();
 
     const RewriteRequest& request_;
@@ -66,9 +66,11 @@ private:
     ptx::Editor& editor_;
     RewriteResult& result_;
     const Sums* sums_ = nullptr;
+    std::unordered_map<const ptx::Instruction*, std::vector<const Count*>> counts_;  ///< of the entry function
     bool follows_grids_ = false;
     std::unordered_map<const ptx::Instruction*, std::size_t> index_of_;
-    std::vector<bool> inside_call_, straight_only_;
+    const CallSequences calls_;
+    std::vector<bool> straight_only_;
     std::set<std::pair<std::size_t, const ptx::Instruction*>> skipped_;
 };
 
@@ -86,11 +88,19 @@ Status rewrite_start(FunctionWriter& writer, const Firings& firings);
 /// An instruction that leaves the kernel, and the end of the entry function where control can reach it.
 Status rewrite_exit(FunctionWriter& writer, const ptx::Instruction& instruction, const Firings& firings);
 Status rewrite_end(FunctionWriter& writer, const Firings& firings);
-/// Firings at one load, store or atomic, before it and (load_return) after it.
-Status rewrite_memory(FunctionWriter& writer, const Firings& before, const Firings& after);
+/// The firings whose text stands at one instruction.
+struct AtInstruction {
+    Firings before;
+    Firings behind;    ///< behind a call's results
+    Firings returned;  ///< load_return, atomic_return: the access is timed
+};
+Status rewrite_instruction(FunctionWriter& writer, const ptx::Instruction& instruction, const AtInstruction& firings);
 
 /// A binding for a memory instruction; `base` stands for the address register where it is not empty.
 SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std::string_view base = {});
+/// The text of a firing at a memory instruction, with the test of its address where one is needed.
+Result<std::string> memory_text(FunctionWriter& writer, const Firing& firing, std::string_view base,
+                                std::string_view latency);
 /// Statements before and after a load that measure its latency.
 struct TimedLoad {
     std::string before, after;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table, and how the modifiers and operands of a row's instructions are read.
+// The table: what each opcode does to memory, and who reads the modifiers and operands of its instructions.
 //
 //   ld.global.nc.L1::no_allocate.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1], %policy;
 //   -> load, global, 4 bytes x 4, address operand 1, value operand 0
@@ -7,67 +7,82 @@
 
 #include <array>
 
+#include "ptx/opcodes/forms.hpp"
 #include "ptx/syntax/types.hpp"
 
 namespace egpu::ptx {
 namespace {
 
 enum class Effect {
-    load,
-    store,
-    atomic,
-    reduction,
-    async_copy,
+    access,   ///< described by the row's form
     unknown,  ///< moves data in a way that MemoryAccess can't say
     none,     ///< moves no data of its own
 };
 
 struct Row {
-    std::string_view opcode;  ///< the first parts of the opcode
-    Effect effect;
+    std::string_view opcode;   ///< the first parts of the opcode
+    std::string_view section;  ///< of PTX ISA 9.0
+    Effect effect = Effect::none;
+    Form form = nullptr;
+    AccessKind kind = AccessKind::load;
 };
 
-// PTX ISA 9.0, sections 9.7.9 (data movement), 9.7.10 and 9.7.11 (textures, surfaces), 9.7.13 (synchronisation),
-// 9.7.14 to 9.7.16 (matrices). A longer row stands before a shorter one with the same beginning. Opcodes that are in no
-// row don't touch memory. Barriers on objects in shared memory (mbarrier) are synchronisation, as `bar` is.
+using enum AccessKind;
+
+// A longer row stands before a shorter one with the same beginning. Opcodes that are in no row don't touch memory, nor
+// do barriers on objects in shared memory (mbarrier): they are synchronisation, as `bar` is.
 constexpr std::array kRows = {
-    Row{"ld", Effect::load},
-    Row{"ldu", Effect::load},
-    Row{"st.async", Effect::unknown},
-    Row{"st.bulk", Effect::unknown},
-    Row{"st", Effect::store},
-    Row{"atom", Effect::atomic},
-    Row{"red.async", Effect::unknown},
-    Row{"red", Effect::reduction},
-    Row{"cp.async.bulk.commit_group", Effect::none},
-    Row{"cp.async.bulk.wait_group", Effect::none},
-    Row{"cp.async.bulk.prefetch", Effect::none},
-    Row{"cp.async.bulk", Effect::unknown},
-    Row{"cp.async.commit_group", Effect::none},
-    Row{"cp.async.wait_group", Effect::none},
-    Row{"cp.async.wait_all", Effect::none},
-    Row{"cp.async.mbarrier", Effect::none},
-    Row{"cp.async", Effect::async_copy},
-    Row{"cp", Effect::unknown},
-    Row{"multimem", Effect::unknown},
-    Row{"ldmatrix", Effect::unknown},
-    Row{"stmatrix", Effect::unknown},
-    Row{"wmma.load", Effect::unknown},
-    Row{"wmma.store", Effect::unknown},
-    Row{"wgmma.mma_async", Effect::unknown},
-    Row{"tcgen05.mma", Effect::unknown},
-    Row{"tcgen05.cp", Effect::unknown},
-    Row{"tcgen05.ld", Effect::unknown},
-    Row{"tcgen05.st", Effect::unknown},
-    Row{"tcgen05.shift", Effect::unknown},
-    Row{"tcgen05.alloc", Effect::unknown},
-    Row{"tex", Effect::unknown},
-    Row{"tld4", Effect::unknown},
-    Row{"suld", Effect::unknown},
-    Row{"sust", Effect::unknown},
-    Row{"sured", Effect::unknown},
-    Row{"tensormap", Effect::unknown},
-    Row{"clusterlaunchcontrol.try_cancel", Effect::unknown},
+    Row{"ld", "9.7.9.8 ld, ld.global.nc", Effect::access, plain_form, load},
+    Row{"ldu", "9.7.9.10 ldu", Effect::access, plain_form, load},
+    Row{"st.async", "9.7.9.12 st.async", Effect::access, remote_form, store},
+    Row{"st.bulk", "9.7.9.13 st.bulk", Effect::access, bulk_store_form, store},
+    Row{"st", "9.7.9.11 st", Effect::access, plain_form, store},
+    Row{"atom", "9.7.13 atom", Effect::access, plain_form, atomic},
+    Row{"red.async", "9.7.13 red.async", Effect::access, remote_form, reduction},
+    Row{"red", "9.7.13 red", Effect::access, plain_form, reduction},
+    Row{"multimem.ld_reduce", "9.7.9.14 multimem", Effect::access, multimem_form, load},
+    Row{"multimem.st", "9.7.9.14 multimem", Effect::access, multimem_form, store},
+    Row{"multimem.red", "9.7.9.14 multimem", Effect::access, multimem_form, reduction},
+    Row{"multimem.cp.async.bulk", "9.7.9.25 bulk copies", Effect::access, bulk_copy_form, store},
+    Row{"multimem.cp.reduce.async.bulk", "9.7.9.25 bulk copies", Effect::access, bulk_copy_form, reduction},
+    Row{"multimem", "9.7.9.14 multimem", Effect::unknown},
+    Row{"prefetch", "9.7.9.15 prefetch"},
+    Row{"prefetchu", "9.7.9.15 prefetchu"},
+    Row{"applypriority", "9.7.9.16 applypriority"},
+    Row{"discard", "9.7.9.17 discard"},
+    Row{"createpolicy", "9.7.9.18 createpolicy"},
+    Row{"mapa", "9.7.9 mapa"},  // makes an address; the access through it is ld, st, ... of shared::cluster
+    Row{"cp.async.bulk.commit_group", "9.7.9.25 bulk copies"},
+    Row{"cp.async.bulk.wait_group", "9.7.9.25 bulk copies"},
+    Row{"cp.async.bulk.prefetch", "9.7.9.25 bulk copies"},
+    Row{"cp.async.bulk.tensor", "9.7.9.25 tensor copies", Effect::access, tensor_copy_form},
+    Row{"cp.async.bulk", "9.7.9.25 bulk copies", Effect::access, bulk_copy_form},
+    Row{"cp.reduce.async.bulk.tensor", "9.7.9.25 tensor copies", Effect::access, tensor_copy_form, reduction},
+    Row{"cp.reduce.async.bulk", "9.7.9.25 bulk copies", Effect::access, bulk_copy_form, reduction},
+    Row{"cp.async.commit_group", "9.7.9.25 non-bulk copies"},
+    Row{"cp.async.wait_group", "9.7.9.25 non-bulk copies"},
+    Row{"cp.async.wait_all", "9.7.9.25 non-bulk copies"},
+    Row{"cp.async.mbarrier", "9.7.13 mbarrier"},
+    Row{"cp.async", "9.7.9.25 non-bulk copies", Effect::access, copy_form},
+    Row{"cp", "9.7.9.25", Effect::unknown},
+    Row{"tensormap", "9.7.9 tensormap.replace, 9.7.13 tensormap.cp_fenceproxy", Effect::unknown},
+    Row{"tex", "9.7.10 tex", Effect::access, texture_form, load},
+    Row{"tld4", "9.7.10 tld4", Effect::access, texture_form, load},
+    Row{"suld", "9.7.11 suld", Effect::access, surface_form, load},
+    Row{"sust", "9.7.11 sust", Effect::access, surface_form, store},
+    Row{"sured", "9.7.11 sured", Effect::access, surface_form, reduction},
+    Row{"wmma.load", "9.7.14 wmma.load", Effect::access, wmma_form, load},
+    Row{"wmma.store", "9.7.14 wmma.store", Effect::access, wmma_form, store},
+    Row{"ldmatrix", "9.7.14 ldmatrix", Effect::access, matrix_form, load},
+    Row{"stmatrix", "9.7.14 stmatrix", Effect::access, matrix_form, store},
+    Row{"wgmma.mma_async", "9.7.15 wgmma.mma_async", Effect::unknown},  // descriptors of matrices in shared memory
+    Row{"tcgen05.mma", "9.7.16 tcgen05.mma", Effect::unknown},
+    Row{"tcgen05.cp", "9.7.16 tcgen05.cp", Effect::unknown},
+    Row{"tcgen05.ld", "9.7.16 tcgen05.ld", Effect::unknown},
+    Row{"tcgen05.st", "9.7.16 tcgen05.st", Effect::unknown},
+    Row{"tcgen05.shift", "9.7.16 tcgen05.shift", Effect::unknown},
+    Row{"tcgen05.alloc", "9.7.16 tcgen05.alloc", Effect::unknown},
+    Row{"clusterlaunchcontrol.try_cancel", "9.7.13 clusterlaunchcontrol", Effect::unknown},
 };
 
 /// True where the first parts of the instruction are those of the row.
@@ -82,110 +97,31 @@ bool matches(std::string_view row, const std::vector<std::string_view>& parts) {
     return false;
 }
 
-Effect effect_of(const Instruction& instruction) {
+constexpr Row kNone{"", ""};
+
+const Row& row_of(const Instruction& instruction) {
     for (const Row& row : kRows)
         if (matches(row.opcode, instruction.parts))
-            return row.effect;
-    return Effect::none;
+            return row;
+    return kNone;
 }
 
-/// "global", "shared::cluster", "param::entry": the space that a part of the opcode names.
-std::optional<AccessSpace> space_named(std::string_view part) {
-    struct Entry {
-        std::string_view name;
-        AccessSpace space;
-    };
-    static constexpr std::array<Entry, 5> kSpaces = {{{"global", AccessSpace::global},
-                                                      {"shared", AccessSpace::shared},
-                                                      {"local", AccessSpace::local},
-                                                      {"const", AccessSpace::constant},
-                                                      {"param", AccessSpace::param}}};
-    const std::string_view space = part.substr(0, part.find("::"));
-    for (const Entry& entry : kSpaces)
-        if (entry.name == space)
-            return entry.space;
-    return std::nullopt;
-}
-
-bool is_plain_address(const Instruction& instruction, std::size_t index) {
-    return index < instruction.operands.size() && instruction.operands[index].kind == Operand::Kind::address &&
-           instruction.operands[index].parts.empty();
-}
-
-/// Space, type and vector of ld, st, atom and red. The type is the last part that is one: "red.global.v2.f32.add".
-std::optional<MemoryAccess> plain_access(const Instruction& instruction, Effect effect) {
-    MemoryAccess access;
-    const bool address_first = effect == Effect::store || effect == Effect::reduction;
-    access.address_operand = address_first ? 0 : 1;
-    access.value_operand = address_first ? 1 : 0;
-    for (std::size_t i = 1; i < instruction.parts.size(); ++i) {
-        const std::string_view part = instruction.parts[i];
-        if (const auto space = space_named(part))
-            access.space = *space;
-        else if (part == "v2" || part == "v4" || part == "v8")
-            access.vector = static_cast<std::uint32_t>(part[1] - '0');
-        else if (const std::uint32_t bytes = scalar_bytes(part); bytes != 0)
-            access.element_bytes = bytes;
-    }
-    const bool complete = instruction.operands.size() >= 2 &&
-                          is_plain_address(instruction, static_cast<std::size_t>(access.address_operand));
-    return complete && access.element_bytes != 0 ? std::optional(access) : std::nullopt;
-}
-
-/// `cp.async.ca.shared.global [to], [from], 16 {, src-size or ignore-src} {, policy};` reads global memory.
-std::optional<MemoryAccess> async_copy(const Instruction& instruction) {
-    const auto& operands = instruction.operands;
-    if (operands.size() < 3 || !is_plain_address(instruction, 1) || operands[2].kind != Operand::Kind::integer)
-        return std::nullopt;
-    MemoryAccess access;
-    access.kind = AccessKind::async_copy;
-    access.space = AccessSpace::global;
-    access.address_operand = 1;
-    const std::int64_t copied = operands[2].integer;
-    if (copied != 4 && copied != 8 && copied != 16)
-        return std::nullopt;
-    access.element_bytes = static_cast<std::uint32_t>(copied);
-    const std::size_t policies = instruction.has("L2::cache_hint") ? 1 : 0;
-    if (operands.size() <= 3 + policies)
-        return access;
-    const Operand& read = operands[3];
-    if (read.kind != Operand::Kind::integer)
-        access.fewer_bytes_operand = 3;
-    else if (read.integer >= 0 && read.integer <= copied)
-        access.element_bytes = static_cast<std::uint32_t>(read.integer);
-    else
-        return std::nullopt;  // undefined by the ISA
-    return access;
-}
-
-std::optional<MemoryAccess> access_of(const Instruction& instruction, Effect effect) {
-    if (effect == Effect::none || effect == Effect::unknown)
-        return std::nullopt;
-    if (effect == Effect::async_copy)
-        return async_copy(instruction);
-    auto access = plain_access(instruction, effect);
-    if (access)
-        access->kind = effect == Effect::load     ? AccessKind::load
-                       : effect == Effect::store  ? AccessKind::store
-                       : effect == Effect::atomic ? AccessKind::atomic
-                                                  : AccessKind::reduction;
-    return access;
+std::optional<MemoryAccess> access_of(const Instruction& instruction, const Row& row) {
+    return row.effect == Effect::access ? row.form(instruction, row.kind) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<MemoryAccess> memory_access(const Instruction& instruction, bool include_param) {
-    auto access = access_of(instruction, effect_of(instruction));
+    auto access = access_of(instruction, row_of(instruction));
     if (access && access->space == AccessSpace::param && !include_param)
         return std::nullopt;
     return access;
 }
 
 bool touches_memory_in_an_unknown_way(const Instruction& instruction) {
-    const Effect effect = effect_of(instruction);
-    if (effect == Effect::unknown)
-        return true;
-    return effect != Effect::none && !access_of(instruction, effect);
+    const Row& row = row_of(instruction);
+    return row.effect == Effect::unknown || (row.effect == Effect::access && !access_of(instruction, row));
 }
 
 std::uint32_t type_bytes(std::string_view type) {

@@ -115,6 +115,10 @@ public:
         EXPECT_EQ(variables(*original) == expected_variables, true) << "variables differ";
     }
 
+    /// What word `at` of each array holds before a launch.
+    static std::uint32_t initial_word(std::size_t at) {
+        return static_cast<std::uint32_t>(at * 2654435761u) & 0x3fffffff;
+    }
     const InstrumentedCopy& copy() const { return copy_; }
     std::uint64_t address_of_table() const { return table_address_; }
     Session& session() { return session_; }

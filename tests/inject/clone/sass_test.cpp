@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The latency of a load is measured in the machine code: between the two clock reads something waits for the load.
-// (Of five ways to write it in PTX, three only measure the issue.)
-// Instruction layout of sm_70 and later, 16 bytes: opcode in bits 0 to 11; in the control field the scoreboard that the
-// instruction sets when its result is there (bits 110 to 112, 7 is none) and the ones it waits for (bits 116 to 121).
+// The latency of a load or an atomic is measured in the machine code: between the two clock reads something waits for
+// it. (Of five ways to write it in PTX, three only measure the issue.) Instruction layout of sm_70 and later, 16 bytes:
+// opcode in bits 0 to 11; in the control field the scoreboard that the instruction sets when its result is there (bits
+// 110 to 112, 7 is none) and the ones it waits for (bits 116 to 121).
 #include <elf.h>
 #include <gmock/gmock.h>
 
@@ -27,6 +27,7 @@ struct MachineInstruction {
 constexpr std::uint32_t kReadSpecial = 0x805;  // CS2R
 constexpr std::uint32_t kLoadGlobal = 0x981;   // LDG with a uniform base or a descriptor
 constexpr std::uint32_t kLoadGlobalPlain = 0x381;
+constexpr std::uint32_t kAtomics[] = {0x3a8, 0x9a8, 0x3a9, 0x9a3};  // ATOMG: plain, descriptor, CAS, floating
 constexpr std::uint32_t kClock = 0x50;
 
 /// The code section of kernel k.
@@ -73,11 +74,9 @@ struct Load {
 
 class LatencyInMachineCode : public ::testing::TestWithParam<std::tuple<Load, const char*>> {};
 
-TEST_P(LatencyInMachineCode, SomethingWaitsForTheLoadBeforeTheSecondClock) {
-    const auto ptxas = find_ptxas();
-    if (!ptxas)
-        GTEST_SKIP() << "no ptxas on this machine";
-    const auto& [load, architecture] = GetParam();
+/// The code of a kernel that has the statement, with a program at it.
+std::vector<MachineInstruction> compiled(const std::string& ptxas, const char* statement, const char* architecture,
+                                         const char* object, const char* program) {
     const std::string text = fmt::format(R"(.version 6.4
 .target sm_75
 .address_size 64
@@ -98,31 +97,83 @@ TEST_P(LatencyInMachineCode, SomethingWaitsForTheLoadBeforeTheSecondClock) {
 	ret;
 }}
 )",
-                                         load.statement);
+                                         statement);
     auto module = ptx::parse(text, "k.ptx");
-    ASSERT_TRUE(module) << to_text(module.error());
+    if (!module) {
+        ADD_FAILURE() << to_text(module.error());
+        return {};
+    }
     Session session;
-    session.attach("latency");
+    session.attach(object, program);
     const auto copy = build_copy(session.request(*module, "k"));
-    ASSERT_TRUE(copy) << to_text(copy.error());
-    const auto compiled = compile_ptx(*ptxas, copy->ptx, "k", {architecture, {}, 60});
-    ASSERT_TRUE(compiled) << to_text(compiled.error());
+    if (!copy) {
+        ADD_FAILURE() << to_text(copy.error());
+        return {};
+    }
+    const auto result = compile_ptx(ptxas, copy->ptx, "k", {architecture, {}, 60});
+    EXPECT_TRUE(result) << (result ? "" : to_text(result.error()));
+    return result ? code_of(result->cubin) : std::vector<MachineInstruction>();
+}
 
-    const auto code = code_of(compiled->cubin);
-    const auto clocks = places(code, [](const auto& i) { return i.opcode == kReadSpecial && i.special == kClock; });
-    const auto loads =
-        places(code, [](const auto& i) { return i.opcode == kLoadGlobal || i.opcode == kLoadGlobalPlain; });
-    ASSERT_EQ(loads.size(), 1u) << code.size();
+/// Behind `from`, up to and with `to`, something waits for what the instruction at `at` sets when it is done.
+bool waits_for(const std::vector<MachineInstruction>& code, std::size_t at, std::size_t from, std::size_t to) {
+    return std::any_of(code.begin() + static_cast<std::ptrdiff_t>(from) + 1,
+                       code.begin() + static_cast<std::ptrdiff_t>(to) + 1,
+                       [&](const auto& i) { return (i.waits >> code[at].sets & 1) != 0; });
+}
+
+bool is_clock(const MachineInstruction& i) {
+    return i.opcode == kReadSpecial && i.special == kClock;
+}
+bool is_load(const MachineInstruction& i) {
+    return i.opcode == kLoadGlobal || i.opcode == kLoadGlobalPlain;
+}
+bool is_atomic(const MachineInstruction& i) {
+    return std::find(std::begin(kAtomics), std::end(kAtomics), i.opcode) != std::end(kAtomics);
+}
+
+/// The clock reads before and behind the instruction at `at`, with something between them that waits for it.
+void expect_timed(const std::vector<MachineInstruction>& code, std::size_t at, std::size_t& first) {
+    const auto clocks = places(code, is_clock);
     ASSERT_GE(clocks.size(), 2u);
-    const std::size_t at = loads[0];
     const auto second = std::find_if(clocks.begin(), clocks.end(), [&](std::size_t clock) { return clock > at; });
-    ASSERT_NE(second, clocks.end()) << "no clock read behind the load";
-    ASSERT_NE(second, clocks.begin()) << "no clock read before the load";
+    ASSERT_NE(second, clocks.end()) << "no clock read behind the access";
+    ASSERT_NE(second, clocks.begin()) << "no clock read before the access";
     ASSERT_NE(code[at].sets, 7u);
-    const bool waits = std::any_of(code.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                                   code.begin() + static_cast<std::ptrdiff_t>(*second) + 1,
-                                   [&](const auto& i) { return (i.waits >> code[at].sets & 1) != 0; });
-    EXPECT_TRUE(waits) << "the second clock is read before the value is there";
+    EXPECT_TRUE(waits_for(code, at, at, *second)) << "the second clock is read before the value is there";
+    first = clocks.front();
+}
+
+TEST_P(LatencyInMachineCode, SomethingWaitsForTheLoadBeforeTheSecondClock) {
+    const auto ptxas = find_ptxas();
+    if (!ptxas)
+        GTEST_SKIP() << "no ptxas on this machine";
+    const auto& [load, architecture] = GetParam();
+    const auto code = compiled(*ptxas, load.statement, architecture, "latency", "");
+    const auto loads = places(code, is_load);
+    ASSERT_EQ(loads.size(), 1u) << code.size();
+    std::size_t first = 0;
+    expect_timed(code, loads[0], first);
+}
+
+class AtomicInMachineCode : public ::testing::TestWithParam<std::tuple<Load, const char*>> {};
+
+/// What the atomic is done with comes from a load, which must have arrived before the first clock read: else its time
+/// would be the atomic's.
+TEST_P(AtomicInMachineCode, SomethingWaitsForItAndForItsOperandsBefore) {
+    const auto ptxas = find_ptxas();
+    if (!ptxas)
+        GTEST_SKIP() << "no ptxas on this machine";
+    const auto& [atomic, architecture] = GetParam();
+    const auto code = compiled(*ptxas, atomic.statement, architecture, "atomics", "latency_by_warp");
+    const auto atomics = places(code, is_atomic);
+    ASSERT_EQ(atomics.size(), 1u) << code.size();
+    std::size_t first = 0;
+    expect_timed(code, atomics[0], first);
+    const auto loads = places(code, is_load);
+    ASSERT_EQ(loads.size(), 1u);
+    ASSERT_LT(loads[0], first);
+    EXPECT_TRUE(waits_for(code, loads[0], loads[0], first)) << "the first clock is read before the operands are there";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -137,6 +188,22 @@ INSTANTIATE_TEST_SUITE_P(
                                          Load{"not_coherent", "ld.global.nc.f32 %f1, [%rd4];"},
                                          Load{"volatile", "ld.volatile.global.f32 %f1, [%rd4];"}),
                        ::testing::Values("sm_75", "sm_80", "sm_90", "sm_100")),
+    [](const auto& information) {
+        return fmt::format("{}_{}", std::get<0>(information.param).name, std::get<1>(information.param));
+    });
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, AtomicInMachineCode,
+    ::testing::Combine(
+        ::testing::Values(
+            Load{"add", "ld.global.u32 %r2, [%rd4+64]; atom.global.add.u32 %r3, [%rd4], %r2; cvt.rn.f32.u32 %f1, %r3;"},
+            Load{"unused", "ld.global.u32 %r2, [%rd4+64]; atom.global.add.u32 %r3, [%rd4], %r2;"},
+            Load{"predicated", "ld.global.u32 %r2, [%rd4+64]; @%p1 atom.global.max.u32 %r3, [%rd4], %r2;"},
+            Load{"exchange", "ld.global.u64 %rd6, [%rd4+64]; atom.global.exch.b64 %rd5, [%rd4], %rd6;"},
+            Load{"compare", "ld.global.u32 %r2, [%rd4+64]; atom.global.cas.b32 %r3, [%rd4], %r1, %r2;"},
+            Load{"floating", "ld.global.f32 %f2, [%rd4+64]; atom.global.add.f32 %f1, [%rd4], %f2;"},
+            Load{"over_its_operand", "ld.global.u32 %r2, [%rd4+64]; atom.global.add.u32 %r2, [%rd4], %r2;"}),
+        ::testing::Values("sm_75", "sm_80", "sm_90", "sm_100")),
     [](const auto& information) {
         return fmt::format("{}_{}", std::get<0>(information.param).name, std::get<1>(information.param));
     });

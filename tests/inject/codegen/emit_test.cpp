@@ -145,6 +145,27 @@ TEST(Refused, DeviceIsNotKnown) {
     EXPECT_EQ(harness.emit(object).error().code, "EGPU-P225");
 }
 
+/// `ld.global.v2.f32 {_, %f2}`: nobody has the first part.
+TEST(Refused, DiscardedPartsOfAValue) {
+    for (const int size : {4, 8}) {
+        const Object object = assembled(
+            fmt::format("mov %r9, %r1\nmov %r2, %r10\nadd %r2, -16\nmov %r3, {}\ncall 0x10004\nldxw %r7, [%r10-16]\n"
+                        "stw [%r10-4], 0\nmov %r2, %r10\nadd %r2, -4\nlddw %r1, {}\ncall 1\njeq %r0, 0, out\n"
+                        "stxdw [%r0+0], %r7\nout:\nmov %r0, 0\nexit\n",
+                        size, map_address(0)),
+            "gpu/load_return");
+        Harness harness(object);
+        harness.site.latency = "%rd5";
+        harness.site.value_type = "f32";
+        harness.site.values = {"_", "%f2"};
+        const auto first = harness.emit(object);
+        ASSERT_FALSE(first);
+        EXPECT_EQ(first.error().code, "EGPU-P226");
+        harness.site.values = {"%f1", "_"};
+        EXPECT_EQ(bool(harness.emit(object)), size == 4);
+    }
+}
+
 TEST(Accumulators, StartAndFlush) {
     const Object object = bundled("bandwidth");
     Harness harness(object);

@@ -62,7 +62,8 @@ struct Harness {
         if (*site.space != Space::generic)
             known.fields["space"] = static_cast<std::uint64_t>(*site.space);
         known.fields["access"] = static_cast<std::uint64_t>(site.access);
-        known.fields["bytes_per_lane"] = site.bytes_per_lane;
+        if (site.bytes_register.empty())
+            known.fields["bytes_per_lane"] = site.bytes_per_lane;
         return known;
     }
 

@@ -174,6 +174,28 @@ TEST_P(Targets, BranchesPerLane) {
     }
 }
 
+/// Sizes that only the lanes know: a register of each, or a predicate of those that move nothing.
+TEST_P(Targets, SizesOfAsynchronousCopies) {
+    if (GetParam() < 80)
+        GTEST_SKIP() << "asynchronous copies are of sm_80 and later";
+    for (const char* section : {"gpu.warp/async_copy", "gpu/async_copy"})
+        for (const bool guarded : {true, false}) {
+            const Object object = field_sums(section, {"bytes"});
+            Harness harness(object, GetParam());
+            harness.site.bytes_register = "%r1";  // the thread's number
+            SimulatedSession session(harness.layouts);
+            ASSERT_EQ(run(harness, object, session, {4, 40, 64, guarded}), "");
+            const std::uint64_t threads = guarded ? 40 : 64;
+            EXPECT_EQ(session.sum(0, 0, 0), threads * (threads - 1) / 2) << section;
+            Harness none_if(object, GetParam());
+            none_if.site.bytes_register = "%p1";  // of the first 40 threads
+            none_if.site.bytes_register_bits = 1;
+            SimulatedSession other(none_if.layouts);
+            ASSERT_EQ(run(none_if, object, other, {4, 40, 64, false}), "");
+            EXPECT_EQ(other.sum(0, 0, 0), 4u * 24) << section;
+        }
+}
+
 /// Local memory: neighbouring lanes' words are neighbouring, whatever their address.
 TEST_P(Targets, SectorsOfLocalMemory) {
     const Object object = field_sums("gpu.warp/mem", {"sectors"});

@@ -52,6 +52,53 @@ TEST(Sites, ByEventAndSpace) {
     EXPECT_EQ(opcodes(module, "gpu/kernel_entry").size(), 1u);
 }
 
+TEST(Sites, AsynchronousCopiesAreAnEventOfTheirOwn) {
+    const auto module = kernel(kBody, kBefore);
+    using ::testing::ElementsAre;
+    EXPECT_THAT(opcodes(module, "gpu/async_copy"), ElementsAre("cp.async.ca.shared.global"));
+    EXPECT_THAT(opcodes(module, "gpu.warp/async_copy.global"), ElementsAre("cp.async.ca.shared.global"));
+    EXPECT_TRUE(opcodes(module, "gpu/async_copy.shared").empty());
+    EXPECT_TRUE(sites_of(module, "gpu/async_copy").notes.empty());
+}
+
+/// A size that no register holds is none.
+TEST(Sites, BytesOfAsynchronousCopies) {
+    const auto module = kernel(
+        "cp.async.ca.shared.global [%r1],[%rd1],8,%r2; cp.async.ca.shared.global [%r1],[%rd1],8,!%p1;\n"
+        "cp.async.ca.shared.global [%r1],[%rd1],8,buffer; ret;",
+        kBefore);
+    using Bytes = ptx::MemoryAccess::Bytes;
+    std::vector<Bytes> bytes;
+    for (const auto& site : sites_of(module, "gpu/async_copy").sites)
+        bytes.push_back(site.access.bytes);
+    EXPECT_THAT(bytes, ::testing::ElementsAre(Bytes::at_run_time, Bytes::at_run_time, Bytes::unknown));
+}
+
+/// What waits for nothing behind it, or has no address, isn't timed, and is in the notes.
+TEST(Sites, AtomicsThatGiveAValue) {
+    const auto module = kernel(
+        "atom.global.add.u32 %r2,[%rd1],1; atom.global.add.u32 _,[%rd1],1; red.global.add.u32 [%rd1],1;\n"
+        "atom.shared.add.u32 %r2,[%r1],1; ret;");
+    EXPECT_THAT(opcodes(module, "gpu/atomic_return"),
+                ::testing::ElementsAre("atom.global.add.u32", "atom.shared.add.u32"));
+    EXPECT_THAT(opcodes(module, "gpu.warp/atomic_return.shared"), ::testing::ElementsAre("atom.shared.add.u32"));
+    const auto notes = sites_of(module, "gpu/atomic_return").notes;
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_EQ(notes[0].code, "EGPU-P254");
+}
+
+TEST(Sites, TexturesLieInNoSpace) {
+    const auto module = kernel(
+        "tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4},[%rd1,{%r1}]; suld.b.1d.b32.trap %r1,[%rd1,{%r2}]; ld.global.u32 "
+        "%r1,[%rd1];\n"
+        "ret;");
+    EXPECT_EQ(opcodes(module, "gpu/load").size(), 3u);
+    EXPECT_EQ(opcodes(module, "gpu/load.global").size(), 1u);
+    const auto timed = sites_of(module, "gpu/load_return");
+    EXPECT_EQ(timed.sites.size(), 1u);
+    EXPECT_EQ(timed.notes.size(), 1u);
+}
+
 TEST(Sites, AsynchronousCopiesAreInTheNotes) {
     const auto module = kernel(kBody, kBefore);
     const auto matches = sites_of(module, "gpu/mem");
@@ -60,12 +107,12 @@ TEST(Sites, AsynchronousCopiesAreInTheNotes) {
 }
 
 TEST(Sites, UnknownSizesAreInTheNotes) {
-    const auto module = kernel("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2]; ret;");
+    const auto module = kernel("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r2]; ret;");
     const auto matches = sites_of(module, "gpu/load");
     EXPECT_TRUE(matches.sites.empty());
     ASSERT_EQ(matches.notes.size(), 1u);
     EXPECT_EQ(matches.notes[0].code, "EGPU-P251");
-    EXPECT_NE(matches.notes[0].message.find("ldmatrix"), std::string::npos);
+    EXPECT_NE(matches.notes[0].message.find("tcgen05.ld"), std::string::npos);
 }
 
 /// The space of the one load of a body: as resolved, or "tested" where a test at run time is needed for .global.

@@ -86,18 +86,20 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
                        : fmt::format("'{}' is not known at {}", field->name, to_section(scene.program.point));
         refusal.why = is_latency ? "it ends when the value is there"
                                  : "it is a launch's time from its first thread to enter to its last to leave";
-        refusal.fix = is_latency ? "use gpu/load_return" : "use SEC(\"gpu.grid/kernel_exit\")";
+        refusal.fix = is_latency ? "use gpu/load_return or gpu/atomic_return" : "use SEC(\"gpu.grid/kernel_exit\")";
         return refusal;
     }
     return std::nullopt;
 }
 
-Scalar context_number(const ContextField& field) {
+Scalar context_number(const ContextField& field, const InjectionPoint& point) {
     Scalar number = Scalar::of_bytes(field.bytes);
+    // A bulk copy's size is any number.
+    const bool any_size = point.event == Event::async_copy && (field.name == "bytes_per_lane" || field.name == "bytes");
     for (const FieldBound& bound : kBounds)
-        if (bound.name == field.name)
+        if (bound.name == field.name && !any_size)
             number = Scalar::between(bound.low, bound.high);
-    number.variability = field.variability;
+    number.variability = variability_at(field, point);
     number.expression = combine(0x700, field.offset, field.bytes);
     number.application_address = field.name == "address";
     return number;

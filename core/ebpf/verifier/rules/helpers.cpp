@@ -54,8 +54,8 @@ Verdict check_event(const Scene& scene, const Helper& called) {
     Refusal refusal;
     refusal.code = "EGPU-V019";
     refusal.message = fmt::format("there is no value at gpu/{}", to_name(event));
-    refusal.why = "a stored value is known at gpu/store, a loaded one when it has arrived";
-    refusal.fix = "run the program at gpu/store or gpu/load_return";
+    refusal.why = "a stored value is known at gpu/store, a loaded or exchanged one when it has arrived";
+    refusal.fix = "run the program at gpu/store, gpu/load_return or gpu/atomic_return";
     return refusal;
 }
 

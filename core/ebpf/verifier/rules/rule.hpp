@@ -78,7 +78,7 @@ Verdict check_map_value(const Scene& scene, const MemoryAccess& access);
 // context.cpp: V012
 Verdict check_context(const Scene& scene, const MemoryAccess& access);
 /// What a field can hold.
-Scalar context_number(const ContextField& field);
+Scalar context_number(const ContextField& field, const InjectionPoint& point);
 // constants.cpp: V006, V021
 Verdict check_constants(const Scene& scene, const MemoryAccess& access);
 // pointers.cpp: V005, V007

@@ -90,11 +90,11 @@ struct egpu_kernel_ctx {		/* kernel_entry, kernel_exit, barrier, branch, basic_b
 	egpu_ns_t elapsed;		/* warp; gpu.grid/kernel_exit only: since the launch's first thread entered */
 } EGPU_CTX;
 
-struct egpu_mem_ctx {			/* load, store, atomic, mem, load_return (0.1); async_copy, atomic_return */
+struct egpu_mem_ctx {			/* load, store, atomic, mem, async_copy, load_return, atomic_return */
 	EGPU_COMMON_FIELDS;
 	enum egpu_space space;		/* site; a generic address is resolved when read */
 	enum egpu_access access;	/* site */
-	__u32 bytes_per_lane;		/* site; element size x vector width */
+	__u32 bytes_per_lane;		/* site; element size x vector width; lane at async_copy: what the lane copies */
 	egpu_address_t address;		/* lane; in a per-warp program: the leader's */
 	__u32 bytes;			/* warp; bytes_per_lane x lanes that fire: all of the warp's, or 1 */
 	__u32 sectors;			/* warp; distinct 32-byte sectors (global, local); gpu.warp only */
