@@ -119,6 +119,7 @@ CUresult sticky_error(FaultKind kind) {
         case FaultKind::illegal_instruction:
             return CUDA_ERROR_ILLEGAL_INSTRUCTION;
         case FaultKind::divergent_barrier:
+        case FaultKind::deadlock:
         case FaultKind::trap:
             return CUDA_ERROR_LAUNCH_FAILED;
         case FaultKind::bad_launch:
