@@ -176,6 +176,19 @@ TEST(Mbarrier, BytesThatNeverComeAreADeadlock) {
         FaultKind::deadlock, {"0 of 1 arrivals and 64 bytes missing"});
 }
 
+/// As cuda::barrier waits: with a look at the clock in each turn.
+TEST(Mbarrier, ADeadlockThatReadsTheClock) {
+    Device device;
+    expect_fault(run(device, barrier_kernel("65", R"(
+  mbarrier.arrive.shared.b64 %rd1, [%bar];
+$wait:
+  mov.u64 %rd2, %globaltimer; nanosleep.u32 20;
+  mbarrier.try_wait.parity.shared.b64 %p2, [%bar], 0;
+  @!%p2 bra $wait;)"),
+                     64),
+                 FaultKind::deadlock, {"1 of 65 arrivals missing"});
+}
+
 TEST(Mbarrier, WaitBesideABarrierIsADeadlock) {
     Device device;
     expect_fault(run(device,

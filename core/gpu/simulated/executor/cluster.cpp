@@ -2,8 +2,9 @@
 // Running the blocks of a cluster in turns; its barrier; deadlocks.
 //
 // A deadlock is found when no warp of the cluster can go on. Where some of them are in mbarrier.try_wait they give up
-// (waits.cpp) and mostly wait again; when that has happened often enough, and meanwhile nothing was arrived at, no
-// volatile or atomic access was made and no clock was read, nothing that any warp does can end it.
+// (waits.cpp) and mostly wait again; when that has happened often enough, and meanwhile nothing was arrived at and no
+// volatile or atomic access was made, nothing that any warp does can end it. Only those that read a clock (as
+// cuda::barrier does, to sleep longer and longer) may have a limit of their own: they get two seconds.
 #include "gpu/simulated/executor/cluster.hpp"
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace egpu::simulated {
 namespace {
 constexpr std::uint64_t kMostVainRounds = 1 << 14;
-}
+constexpr std::chrono::seconds kClockPatience{2};
+}  // namespace
 
 Dimensions cluster_of(const Kernel& kernel, Dimensions asked) {
     return asked.count() != 0 ? asked : kernel.required_cluster;
@@ -123,6 +125,25 @@ bool Cluster::take_looked() {
     return looked;
 }
 
+/// Nobody can go on: whether that has lasted too long.
+bool Cluster::in_vain() {
+    if (take_looked()) {
+        vain_rounds_ = 0;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (vain_rounds_++ == 0) {
+        vain_since_ = now;
+        vain_timed_ = false;
+    }
+    for (const auto& block : blocks_) {
+        for (const auto& warp : block->warps()) {
+            vain_timed_ |= warp->context().timed;
+            warp->context().timed = false;
+        }
+    }
+    return vain_rounds_ > kMostVainRounds && (!vain_timed_ || now - vain_since_ > kClockPatience);
+}
+
 bool Cluster::give_way() {
     bool any = false;
     for (const auto& block : blocks_) {
@@ -162,8 +183,7 @@ bool Cluster::run(std::uint64_t steps, AddressCache* caches) {
         vain_rounds_ = 0;
         return true;
     }
-    vain_rounds_ = take_looked() ? 0 : vain_rounds_ + 1;
-    return (vain_rounds_ <= kMostVainRounds && give_way()) || stuck();
+    return (!in_vain() && give_way()) || stuck();
 }
 
 }  // namespace egpu::simulated

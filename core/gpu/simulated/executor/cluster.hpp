@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,7 @@ public:
 private:
     bool complete_barrier();
     bool take_looked();
+    bool in_vain();
     bool give_way();
     bool stuck();
 
@@ -37,6 +39,8 @@ private:
     std::vector<const BlockMemory*> memories_;
     bool done_ = true;
     std::uint64_t vain_rounds_ = 0;  ///< in which waits gave up and nothing else happened
+    bool vain_timed_ = false;        ///< a clock was read in them
+    std::chrono::steady_clock::time_point vain_since_;
     const Fault* fault_ = nullptr;
 };
 

@@ -57,7 +57,8 @@ struct Context {
     std::uint64_t local_base = 0;    ///< where the frame's own variables begin, in each lane's memory
     std::uint64_t cycles = 0;        ///< %clock64
     Mask carry = 0;                  ///< CC.CF of each lane
-    bool looked = false;             ///< it has seen or changed what others may wait for, or a clock (deadlocks)
+    bool looked = false;             ///< it has seen or changed what others may wait for (deadlocks)
+    bool timed = false;              ///< it has read a clock
     HandlerFault fault;
 };
 

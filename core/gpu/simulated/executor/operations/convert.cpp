@@ -309,7 +309,9 @@ bool narrow_to_bytes(Context& context, const Instruction& instruction, Mask mask
             high = std::bit_cast<float>(first[lane]);
             low = std::bit_cast<float>(second[lane]);
         }
-        const auto byte = [&](double value) { return std::uint32_t{To(relu && std::signbit(value) && value == value ? 0.0 : value)}; };
+        const auto byte = [&](double value) {
+            return std::uint32_t{To(relu && std::signbit(value) && value == value ? 0.0 : value)};
+        };
         destination[lane] = byte(high) << 8 | byte(low);
     });
     return true;
