@@ -110,7 +110,21 @@ TEST_F(DriverTest, ChecksLaunches) {
     attribute.value.clusterDim.y = 1;
     attribute.value.clusterDim.z = 1;
     CUlaunchConfig config{2, 1, 1, 32, 1, 1, 0, nullptr, &attribute, 1};
-    EXPECT_EQ(DRIVER(cuLaunchKernelEx)(&config, bounded, nullptr, nullptr), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(DRIVER(cuLaunchKernelEx)(&config, bounded, nullptr, nullptr), CUDA_SUCCESS);
+    int clusters = 0, largest = 0;
+    EXPECT_EQ(DRIVER(cuOccupancyMaxActiveClusters)(&clusters, bounded, &config), CUDA_SUCCESS);
+    EXPECT_GT(clusters, 0);
+    EXPECT_EQ(DRIVER(cuOccupancyMaxPotentialClusterSize)(&largest, bounded, &config), CUDA_SUCCESS);
+    EXPECT_EQ(largest, 8);
+    // Of 2 blocks no cluster of 4 is made; more than 8 need permission.
+    attribute.value.clusterDim.x = 4;
+    EXPECT_EQ(DRIVER(cuLaunchKernelEx)(&config, bounded, nullptr, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    config.gridDimX = attribute.value.clusterDim.x = 16;
+    EXPECT_EQ(DRIVER(cuLaunchKernelEx)(&config, bounded, nullptr, nullptr), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    EXPECT_EQ(DRIVER(cuFuncSetAttribute)(bounded, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+              CUDA_SUCCESS);
+    EXPECT_EQ(DRIVER(cuLaunchKernelEx)(&config, bounded, nullptr, nullptr), CUDA_SUCCESS);
+    config.gridDimX = 2;
     attribute.value.clusterDim.x = 1;
     EXPECT_EQ(DRIVER(cuLaunchKernelEx)(&config, bounded, nullptr, nullptr), CUDA_SUCCESS);
     EXPECT_EQ(DRIVER(cuLaunchCooperativeKernel)(bounded, 4, 1, 1, 32, 1, 1, 0, nullptr, nullptr), CUDA_SUCCESS);

@@ -842,8 +842,196 @@ def round_integral(value, mode):
     return floor + (1 if rest > Fraction(1, 2) or (rest == Fraction(1, 2) and floor & 1) else 0)
 
 
+# --- asynchronous copies, mbarrier, clusters of one block --------------------------------------------------------------
+# A thread has 64 bytes of shared memory at %sh (its mbarrier in the first 8) and 64 of global memory at %buf.
+WAIT = '$w: mbarrier.try_wait.parity.shared.b64 %e, [%sh], 0; @!%e bra $w;'
+
+
+def barriers():
+    init = 'mbarrier.init.shared.b64 [%sh], '
+    fixture(init + '%0; mbarrier.arrive.shared.b64 %x, [%sh]; mbarrier.pending_count.b64 %d, %x;', ['u32'], ['u32'],
+            lambda a: a, count=8, pick=lambda k: [random.choice([1, 2, 32, 1024, 2**20 - 1])])
+    fixture(init + '%0; mbarrier.arrive.shared.b64 %x, [%sh], %1; mbarrier.arrive.release.cta.shared::cta.b64 %x, [%sh]; '
+            'mbarrier.pending_count.b64 %d, %x;', ['u32'], ['u32', 'u32'], lambda a, b: a - b, count=8,
+            pick=lambda k: [random.randrange(100, 200), random.randrange(1, 100)])
+    fixture(init + '%0; mbarrier.arrive.noComplete.release.cta.shared::cta.b64 %x, [%sh], %1; mbarrier.arrive.shared.b64 %x, [%sh]; '
+            'mbarrier.pending_count.b64 %d, %x;', ['u32'], ['u32', 'u32'], lambda a, b: a - b, count=4,
+            pick=lambda k: [random.randrange(100, 200), random.randrange(1, 100)])
+    fixture(init + '%0; mbarrier.arrive_drop.shared.b64 %x, [%sh]; mbarrier.arrive.shared.b64 %x, [%sh], %1; '
+            'mbarrier.arrive.shared.b64 %x, [%sh]; mbarrier.pending_count.b64 %d, %x;', ['u32'], ['u32', 'u32'],
+            lambda a, b: a - 1, count=4, pick=lambda k: [k + 2, k + 1])
+    for wait in ['test_wait', 'try_wait']:
+        hint = '' if wait == 'test_wait' else ', 20'
+        fixture(init + f'1; mbarrier.{wait}.parity.shared.b64 %d, [%sh], 1; mbarrier.{wait}.parity.shared.b64 %e, [%sh], 0{hint};',
+                ['pred', 'pred'], ['u32'], lambda a: (1, 0), count=1)
+        fixture(init + f'1; mbarrier.arrive.shared.b64 %x, [%sh]; mbarrier.{wait}.shared.b64 %d, [%sh], %x{hint}; '
+                f'mbarrier.{wait}.parity.acquire.cta.shared::cta.b64 %e, [%sh], 0;', ['pred', 'pred'], ['u32'], lambda a: (1, 1), count=1)
+    fixture(init + '2; mbarrier.arrive.shared.b64 %x, [%sh]; mbarrier.test_wait.shared.b64 %d, [%sh], %x; '
+            'mbarrier.arrive.shared.b64 %x, [%sh]; mbarrier.test_wait.shared.b64 %e, [%sh], %x;', ['pred', 'pred'], ['u32'],
+            lambda a: (0, 1), count=1)
+    for expect in ['mbarrier.arrive.expect_tx.shared.b64 %x, [%sh], %0;',
+                   'mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%sh], %0; mbarrier.arrive.shared.b64 %x, [%sh];']:
+        fixture(init + f'1; {expect} mbarrier.test_wait.shared.b64 %d, [%sh], %x; '
+                'mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%sh], %0; mbarrier.test_wait.shared.b64 %e, [%sh], %x;',
+                ['pred', 'pred'], ['u32'], lambda a: (0, 1), pick=lambda k: [random.randrange(1, 2**20)], count=4)
+    fixture(init + '1; mbarrier.inval.shared.b64 [%sh]; st.shared.b64 [%sh], %0; ld.shared.b64 %d, [%sh];', ['b64'], ['b64'],
+            lambda a: a, count=2)
+    fixture('cvta.shared.u64 %x, %sh; mbarrier.init.b64 [%x], 1; mbarrier.arrive.b64 _, [%x]; mbarrier.test_wait.parity.b64 %d, [%x], 0;',
+            ['pred'], ['u32'], lambda a: 1, count=1)
+    fixture(init + '1; mapa.shared::cluster.u64 %x, %sh, 0; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%x]; '
+            'mbarrier.test_wait.parity.shared.b64 %d, [%sh], 0;', ['pred'], ['u32'], lambda a: 1, count=1)
+
+
+def copies():
+    both = 'st.global.u64 [%buf], %0; st.global.u64 [%buf+8], %1; '
+    low = lambda bits, n: bits & ((1 << n) - 1)
+    for level, size in [('ca', 4), ('ca', 8), ('ca', 16), ('cg', 16)]:
+        load = 'st.shared.v2.u64 [%sh+16], {0, 0}; '
+        fixture(f'{both}{load}cp.async.{level}.shared.global [%sh+16], [%buf], {size}; cp.async.commit_group; cp.async.wait_group 0; '
+                'ld.shared.v2.u64 {%d, %e}, [%sh+16];', ['u64', 'u64'], ['u64', 'u64'],
+                lambda a, b: (low(a, 8 * size), b if size == 16 else 0), count=4)
+    words = lambda a, b, n: low(b << 64 | a, 8 * n)
+    fixture(f'{both}cp.async.cg.shared::cta.global.L2::128B [%sh+16], [%buf], 16, %2; cp.async.wait_all; ld.shared.v2.u64 {{%d, %e}}, [%sh+16];',
+            ['u64', 'u64'], ['u64', 'u64', 'u32'], lambda a, b, n: (words(a, b, n) & (2**64 - 1), words(a, b, n) >> 64),
+            pick=lambda k: [random_value('u64'), random_value('u64'), [0, 4, 8, 12, 16, 1, 7][k]], count=7)
+    fixture(f'{both}cp.async.ca.shared.global [%sh+16], [%buf], 8, %2; cp.async.wait_all; ld.shared.u64 %d, [%sh+16];',
+            ['u64'], ['u64', 'u64', 'pred'], lambda a, b, ignored: 0 if ignored else a, count=6)
+    fixture(f'{both}createpolicy.fractional.L2::evict_first.b64 %x, 0f3F800000; cp.async.cg.shared.global.L2::cache_hint [%sh+16], [%buf], 16, %x; '
+            'cp.async.wait_all; ld.shared.v2.u64 {%d, %e}, [%sh+16];', ['u64', 'u64'], ['u64', 'u64'], lambda a, b: (a, b), count=2)
+    for form, arrivals in [('.noinc', 1), ('', 2)]:
+        more = '' if form else 'mbarrier.arrive.shared.b64 %x, [%sh]; mbarrier.arrive.shared.b64 %x, [%sh]; '
+        fixture(f'mbarrier.init.shared.b64 [%sh], {arrivals}; st.global.u64 [%buf], %0; cp.async.ca.shared.global [%sh+16], [%buf], 8; '
+                f'cp.async.mbarrier.arrive{form}.shared.b64 [%sh]; {more}{WAIT} ld.shared.u64 %d, [%sh+16];', ['u64', 'pred'], ['u64'],
+                lambda a: (a, 1), count=2)
+
+
+def bulk_copies():
+    ready = 'mbarrier.init.shared.b64 [%sh], 1; fence.mbarrier_init.release.cluster; fence.proxy.async; '
+    expect = 'mbarrier.arrive.expect_tx.shared.b64 %x, [%sh], 16; '
+    complete = 'mbarrier::complete_tx::bytes'
+    for target in ['shared::cluster', 'shared::cta']:
+        fixture(f'st.global.v2.u64 [%buf], {{%0, %0}}; {ready}{expect}cp.async.bulk.{target}.global.{complete} [%sh+16], [%buf], 16, [%sh]; '
+                f'{WAIT} ld.shared.u64 %d, [%sh+24];', ['u64', 'pred'], ['u64'], lambda a: (a, 1), count=2)
+    fixture(f'st.shared.v2.u64 [%sh+32], {{%0, %0}}; {ready}{expect}mapa.shared::cluster.u64 %x, %sh, 0; '
+            f'cp.async.bulk.shared::cluster.shared::cta.{complete} [%x+16], [%sh+32], 16, [%x]; {WAIT} ld.shared.u64 %d, [%sh+24];',
+            ['u64', 'pred'], ['u64'], lambda a: (a, 1), count=2)
+    fixture('st.shared.v2.u64 [%sh+16], {%0, %1}; fence.proxy.async; cp.async.bulk.global.shared::cta.bulk_group [%buf+16], [%sh+16], 16; '
+            'cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 0; ld.global.v2.u64 {%d, %e}, [%buf+16];',
+            ['u64', 'u64'], ['u64', 'u64'], lambda a, b: (a, b), count=3)
+    fixture('cp.async.bulk.prefetch.L2.global [%buf], 16; mov.u32 %d, %0;', ['u32'], ['u32'], lambda a: a, count=1)
+
+
+def bulk_reductions():
+    done = 'cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; '
+    operations = [('add', 'u32', lambda i, a, b: a + b), ('add', 's32', lambda i, a, b: a + b), ('add', 'u64', lambda i, a, b: a + b),
+                  ('min', 's32', lambda i, a, b: min(i(a), i(b))), ('max', 'u32', lambda i, a, b: max(i(a), i(b))),
+                  ('min', 'u64', lambda i, a, b: min(i(a), i(b))), ('max', 's64', lambda i, a, b: max(i(a), i(b))),
+                  ('and', 'b32', lambda i, a, b: a & b), ('or', 'b64', lambda i, a, b: a | b), ('xor', 'b32', lambda i, a, b: a ^ b),
+                  ('inc', 'u32', lambda i, a, b: 0 if a >= b else a + 1), ('dec', 'u32', lambda i, a, b: b if a == 0 or a > b else a - 1)]
+    for op, t, f in operations:
+        n = bits_of(t)
+        vector, copies_of = (2, '{%0, %0}', ) if n == 64 else (4, '{%0, %0, %0, %0}')
+        fixture(f'st.global.v{vector}.b{n} [%buf+16], {copies_of}; st.shared.v{vector}.b{n} [%sh+16], {copies_of.replace("%0", "%1")}; fence.proxy.async; '
+                f'cp.reduce.async.bulk.global.shared::cta.bulk_group.{op}.{t} [%buf+16], [%sh+16], 16; {done}ld.global.b{n} %d, [%buf+{32 - n // 8}];',
+                [t], [t, t], lambda a, b: wrap(t, f(lambda x: to_int(t, x), a, b)), count=4)
+    for t in ['f64', 'f16', 'bf16']:
+        n, f = bits_of(t), FORMATS[t]
+        noftz = '' if t == 'f64' else '.noftz'
+        fill = lambda v: f'{{{v}, {v}}}' if n == 64 else f'{{{v}, {v}, {v}, {v}}}'
+        width = 2 if n == 64 else 4
+        stores = ''.join(f'st.global.v{width}.b{n} [%buf+{16 + o}], {fill("%0")}; st.shared.v{width}.b{n} [%sh+{16 + o}], {fill("%1")}; '
+                         for o in range(0, 16, width * n // 8))
+        fixture(f'{stores}fence.proxy.async; cp.reduce.async.bulk.global.shared::cta.bulk_group.add{noftz}.{t} [%buf+16], [%sh+16], 16; {done}'
+                f'ld.global.b{n} %d, [%buf+{32 - n // 8}];', [t], [t, t], lambda a, b: exact_sum(f, [decode(f, a), decode(f, b)], 'rn'), count=6)
+    fixture('st.shared.v4.u32 [%sh+16], {%0, %0, %0, %0}; st.shared.v4.u32 [%sh+32], {%1, %1, %1, %1}; mbarrier.init.shared.b64 [%sh], 1; '
+            'fence.mbarrier_init.release.cluster; fence.proxy.async; mbarrier.arrive.expect_tx.shared.b64 %x, [%sh], 16; '
+            'cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%sh+16], [%sh+32], 16, [%sh]; '
+            f'{WAIT} ld.shared.u32 %d, [%sh+28];', ['u32', 'pred'], ['u32', 'u32'], lambda a, b: ((a + b) & 0xFFFFFFFF, 1), count=3)
+
+
+def cluster_of_one():
+    fixture('mapa.shared::cluster.u64 %x, %sh, 0; st.shared::cluster.u32 [%x+4], %0; ld.shared.u32 %d, [%sh+4]; '
+            'getctarank.shared::cluster.u64 %e, %x;', ['u32', 'u32'], ['u32'], lambda a: (a, 0), count=2)
+    fixture('cvta.shared.u64 %x, %sh; mapa.u64 %x, %x, 0; st.u32 [%x+4], %0; ld.shared.u32 %d, [%sh+4]; getctarank.u64 %e, %x;',
+            ['u32', 'u32'], ['u32'], lambda a: (a, 0), count=2)
+    fixture('mapa.shared::cluster.u64 %x, %sh, 0; st.shared.u32 [%sh], %0; atom.shared::cluster.add.u32 %d, [%x], %1; ld.shared::cluster.u32 %e, [%x];',
+            ['u32', 'u32'], ['u32', 'u32'], lambda a, b: (a, (a + b) & 0xFFFFFFFF), count=3)
+    fixture('cvta.shared.u64 %x, %sh; isspacep.shared::cta %d, %x; isspacep.shared::cluster %e, %x;', ['pred', 'pred'], ['u32'],
+            lambda a: (1, 1), count=1)
+    wait = 'mbarrier.init.shared.b64 [%sh], 1; fence.mbarrier_init.release.cluster; mbarrier.arrive.expect_tx.shared.b64 %x, [%sh], {}; '
+    complete = 'mbarrier::complete_tx::bytes'
+    fixture(wait.format(4) + f'mapa.shared::cluster.u64 %x, %sh, 0; st.async.weak.shared::cluster.{complete}.u32 [%x+16], %0, [%x]; {WAIT} '
+            'ld.shared.u32 %d, [%sh+16];', ['u32', 'pred'], ['u32'], lambda a: (a, 1), count=2)
+    fixture(wait.format(16) + f'mapa.shared::cluster.u64 %x, %sh, 0; st.async.shared::cluster.{complete}.v2.b64 [%x+16], {{%0, %1}}, [%x]; {WAIT} '
+            'ld.shared.u64 %d, [%sh+24];', ['u64', 'pred'], ['u64', 'u64'], lambda a, b: (b, 1), count=2)
+    fixture(wait.format(4) + 'mapa.shared::cluster.u64 %x, %sh, 0; st.shared.u32 [%sh+16], %0; fence.acq_rel.cluster; '
+            f'red.async.relaxed.cluster.shared::cluster.{complete}.add.u32 [%x+16], %1, [%x]; {WAIT} ld.shared.u32 %d, [%sh+16];',
+            ['u32', 'pred'], ['u32', 'u32'], lambda a, b: ((a + b) & 0xFFFFFFFF, 1), count=2)
+
+
+def hints():
+    for policy in ['fractional.L2::evict_last.L2::evict_unchanged.b64 %x, 0f3F000000', 'fractional.L2::evict_normal.b64 %x',
+                   'range.global.L2::evict_last.L2::evict_first.b64 %x, [%buf], 32, 64']:
+        fixture(f'createpolicy.{policy}; st.global.L2::cache_hint.b32 [%buf], %0, %x; red.global.add.L2::cache_hint.u32 [%buf], 1, %x; '
+                'ld.global.L2::cache_hint.b32 %d, [%buf], %x;', ['u32'], ['u32'], lambda a: (a + 1) & 0xFFFFFFFF, count=1)
+    fixture('st.global.u32 [%buf], %0; fence.sc.cluster; fence.acquire.gpu; fence.release.sys; fence.acq_rel.cta; membar.cta; membar.sys; fence.proxy.alias; '
+            'fence.proxy.async; fence.proxy.async.global; fence.proxy.async.shared::cta; fence.mbarrier_init.release.cluster; membar.proxy.alias; '
+            'fence.acquire.sync_restrict::shared::cluster.cluster; ld.global.u32 %d, [%buf];', ['u32'], ['u32'], lambda a: a, count=1)
+    fixture('griddepcontrol.launch_dependents; griddepcontrol.wait; prefetch.global.L2::evict_last [%buf]; prefetch.L1 [%buf]; mov.u32 %d, %0;',
+            ['u32'], ['u32'], lambda a: a, count=1)
+
+
+def asynchronous():
+    barriers()
+    copies()
+    bulk_copies()
+    bulk_reductions()
+    cluster_of_one()
+    hints()
+
+
+# --- 8-bit floats -----------------------------------------------------------------------------------------------------
+def byte_value(t, bits):
+    """(negative, value) of an e4m3 or e5m2."""
+    if t == 'e5m2':
+        return decode(F16, bits << 8)
+    negative, exponent, fraction = bool(bits & 0x80), bits >> 3 & 15, bits & 7
+    if bits & 0x7F == 0x7F:
+        return negative, NAN
+    return negative, Fraction(fraction, 512) if exponent == 0 else Fraction(8 + fraction) * Fraction(2) ** (exponent - 10)
+
+
+def nearest_byte(t, negative, value):
+    """The nearest e4m3 or e5m2, ties to even; numbers beyond the largest become it."""
+    if value == NAN:
+        return 0x7F
+    numbers = [b for b in range(0x7F if t == 'e4m3' else 0x7C)]
+    largest = byte_value(t, numbers[-1])[1]
+    sign = 0x80 if negative else 0
+    if value == INF or value >= largest:
+        return sign | numbers[-1]
+    return sign | min(numbers, key=lambda b: (abs(byte_value(t, b)[1] - value), b & 1))
+
+
+def narrow_floats():
+    for t in ['e4m3', 'e5m2']:
+        wide = lambda byte: encode(F16, *byte_value(t, byte))
+        fixture(f'cvt.rn.f16x2.{t}x2 %d, %0;', ['f16x2'], ['b16'], lambda a: wide(a >> 8) << 16 | wide(a & 255), count=60)
+        fixture(f'cvt.rn.satfinite.{t}x2.f32 %d, %0, %1;', ['b16'], ['f32', 'f32'],
+                lambda a, b: nearest_byte(t, *decode(F32, a)) << 8 | nearest_byte(t, *decode(F32, b)), count=60)
+        fixture(f'cvt.rn.satfinite.{t}x2.f16x2 %d, %0;', ['b16'], ['f16x2'],
+                lambda a: nearest_byte(t, *decode(F16, a >> 16)) << 8 | nearest_byte(t, *decode(F16, a & 0xFFFF)), count=60)
+        fixture(f'cvt.rn.satfinite.relu.{t}x2.f32 %d, %0, %1;', ['b16'], ['f32', 'f32'],
+                lambda a, b: relu_byte(t, *decode(F32, a)) << 8 | relu_byte(t, *decode(F32, b)), count=16)
+
+
+def relu_byte(t, negative, value):
+    return 0 if negative and value != NAN else nearest_byte(t, negative, value)
+
+
 for name, make in [('integer', integers), ('logic_and_memory', logic), ('float', exact_floats), ('approximation', approximations),
-                   ('half', halves), ('conversion', conversions)]:
+                   ('half', halves), ('conversion', conversions),
+                   ('asynchronous', asynchronous), ('narrow', narrow_floats)]:
     make()
 for name, fixtures in out.items():
     with open(f'{sys.argv[1]}/{name}.fixtures', 'w') as file:

@@ -69,7 +69,7 @@ std::string filled(const std::string& code) {
 std::string kernel_of(const Fixture& fixture, std::size_t index) {
     std::string text = fmt::format(
         ".visible .entry f{}(.param .u64 in, .param .u64 out, .param .u64 scratch, .param .u32 count)\n{{\n"
-        "  .shared .align 16 .b8 tile[2048]; .local .align 16 .b8 depot[32];\n"
+        "  .shared .align 16 .b8 tile[8192]; .local .align 16 .b8 depot[32];\n"
         "  .reg .pred %in_range; .reg .b32 %thread, %n, %word, %tile32; .reg .b64 %pin, %pout, %at_buf, %at_sh, "
         "%at_loc, %raw, %v_x;\n",
         index);
@@ -83,7 +83,7 @@ std::string kernel_of(const Fixture& fixture, std::size_t index) {
         "  ld.param.u64 %pin, [in]; ld.param.u64 %pout, [out]; ld.param.u64 %at_buf, [scratch]; ld.param.u32 %n, "
         "[count];\n"
         "  mov.u32 %thread, %tid.x; setp.ge.u32 %in_range, %thread, %n; @%in_range ret;\n"
-        "  mad.wide.u32 %at_buf, %thread, 64, %at_buf; mov.u64 %at_sh, tile; mad.wide.u32 %at_sh, %thread, 16, "
+        "  mad.wide.u32 %at_buf, %thread, 64, %at_buf; mov.u64 %at_sh, tile; mad.wide.u32 %at_sh, %thread, 64, "
         "%at_sh;\n"
         "  mov.u64 %at_loc, depot;\n";
     text += fmt::format("  mad.wide.u32 %pin, %thread, {}, %pin; mad.wide.u32 %pout, %thread, {}, %pout;\n",
@@ -121,7 +121,7 @@ double value_of(const std::string& type, std::uint64_t bits) {
 }  // namespace
 
 std::vector<std::string> fixture_files() {
-    return {"integer", "logic_and_memory", "float", "approximation", "half", "conversion"};
+    return {"integer", "logic_and_memory", "float", "approximation", "half", "conversion", "asynchronous", "narrow"};
 }
 
 std::vector<Fixture> read_fixtures(const std::string& path) {
@@ -147,7 +147,7 @@ std::vector<Fixture> read_fixtures(const std::string& path) {
 }
 
 std::string module_of(const std::vector<Fixture>& fixtures) {
-    std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n";
+    std::string text = ".version 8.6\n.target sm_90\n.address_size 64\n";
     for (std::size_t i = 0; i < fixtures.size(); ++i) {
         text += kernel_of(fixtures[i], i);
     }

@@ -61,6 +61,7 @@ public:
         status = status != 0 ? status : allocate_(&b, out.size() * 8);
         status = status != 0 ? status : allocate_(&scratch, 64 * 128);
         status = status != 0 ? status : copy_in_(a, in.data(), in.size() * 8);
+        status = status != 0 ? status : copy_in_(b, out.data(), out.size() * 8);
         void* parameters[] = {&a, &b, &scratch, &threads};
         status = status != 0 ? status : launch_(function, 1, 1, 1, threads, 1, 1, 0, nullptr, parameters, nullptr);
         status = status != 0 ? status : synchronize_();

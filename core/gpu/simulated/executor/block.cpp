@@ -48,16 +48,32 @@ void Block::fill_rows() {
     fill(BlockRow::total_smem_size, memory_.shared_bytes);
     fill(BlockRow::warp_size, kLanes);
     fill(BlockRow::zero, 0);
-    fill(BlockRow::one, 1);
+    const Dimensions& cluster = launch_.cluster;
+    fill(BlockRow::clusterid_x, index_.x / cluster.x);
+    fill(BlockRow::clusterid_y, index_.y / cluster.y);
+    fill(BlockRow::clusterid_z, index_.z / cluster.z);
+    fill(BlockRow::nclusterid_x, launch_.grid.x / cluster.x);
+    fill(BlockRow::nclusterid_y, launch_.grid.y / cluster.y);
+    fill(BlockRow::nclusterid_z, launch_.grid.z / cluster.z);
+    fill(BlockRow::cluster_ctaid_x, index_.x % cluster.x);
+    fill(BlockRow::cluster_ctaid_y, index_.y % cluster.y);
+    fill(BlockRow::cluster_ctaid_z, index_.z % cluster.z);
+    fill(BlockRow::cluster_nctaid_x, cluster.x);
+    fill(BlockRow::cluster_nctaid_y, cluster.y);
+    fill(BlockRow::cluster_nctaid_z, cluster.z);
+    fill(BlockRow::cluster_ctarank, memory_.cluster_rank);
+    fill(BlockRow::cluster_nctarank, cluster.count());
+    fill(BlockRow::is_explicit_cluster, launch_.explicit_cluster ? kAllLanes : 0);
     auto* const grid_id = reinterpret_cast<std::uint64_t*>(rows_.get() + kGridIdOffset);
     std::fill(grid_id, grid_id + kLanes, environment.grid_id);
 }
 
-void Block::start(std::uint64_t index, std::uint64_t cycles) {
+void Block::start(Dimensions index, std::uint64_t cycles) {
     const Dimensions& grid = launch_.grid;
-    index_ = {static_cast<std::uint32_t>(index % grid.x), static_cast<std::uint32_t>(index / grid.x % grid.y),
-              static_cast<std::uint32_t>(index / grid.x / grid.y)};
-    multiprocessor_ = static_cast<std::uint32_t>(index % launch_.environment->sm_count);
+    index_ = index;
+    const std::uint64_t linear = (std::uint64_t{index.z} * grid.y + index.y) * grid.x + index.x;
+    multiprocessor_ = static_cast<std::uint32_t>(linear % launch_.environment->sm_count);
+    memory_.ended = false;
     std::memset(shared_.get(), 0, memory_.shared_bytes);
     barriers_ = {};
     fill_rows();
@@ -142,16 +158,17 @@ bool Block::complete_barriers() {
     return opened;
 }
 
-/// All warps wait and none can go on.
-bool Block::stuck() {
+void Block::report_stuck() {
     std::string waiting;
     Warp* first = nullptr;
     unsigned shown = 0;
+    bool beyond_block = false;
     for (const auto& warp : warps_) {
         if (warp->state() != WarpState::blocked) {
             continue;
         }
         first = first == nullptr ? warp.get() : first;
+        beyond_block = beyond_block || warp->waits_for_cluster();
         if (++shown <= 4) {
             waiting += (waiting.empty() ? "" : "; ") + warp->describe_waiting();
         }
@@ -159,19 +176,21 @@ bool Block::stuck() {
     first->blame_waiting();
     Context& context = first->context();
     context.fault = {};
-    context.fault.kind = FaultKind::divergent_barrier;
+    context.fault.kind = beyond_block ? FaultKind::deadlock : FaultKind::divergent_barrier;
     context.fault.lane = static_cast<unsigned>(std::countr_zero(first->live()));
-    context.fault.text = fmt::format("all warps of the block wait, and no barrier can complete; {}{}", waiting,
-                                     shown > 4 ? "; ..." : "");
+    context.fault.text = fmt::format(
+        "all warps of the {} wait, and {}; {}{}", launch_.cluster.count() > 1 ? "cluster" : "block",
+        beyond_block ? "nothing can end that" : "no barrier can complete", waiting, shown > 4 ? "; ..." : "");
     describe_fault(*first);
-    return false;
 }
 
 bool Block::run(std::uint64_t steps, AddressCache* caches) {
-    bool any_left = false, any_ran = false;
+    bool any_left = false;
     for (const auto& warp : warps_) {
+        if (warp->state() == WarpState::blocked) {
+            warp->poll_waits();
+        }
         if (warp->state() == WarpState::runnable) {
-            any_ran = true;
             warp->context().caches = caches;
             if (!warp->run(steps)) {
                 describe_fault(*warp);
@@ -180,14 +199,11 @@ bool Block::run(std::uint64_t steps, AddressCache* caches) {
         }
         any_left = any_left || warp->state() != WarpState::done;
     }
-    done_ = !any_left;
-    if (done_) {
-        return true;
-    }
-    const bool opened = complete_barriers();
-    const bool can_run = std::any_of(warps_.begin(), warps_.end(),
-                                     [](const auto& warp) { return warp->state() == WarpState::runnable; });
-    return opened || can_run || any_ran ? (can_run || opened ? true : stuck()) : stuck();
+    done_ = memory_.ended = !any_left;
+    moves_ = !done_ && (complete_barriers() || std::any_of(warps_.begin(), warps_.end(), [](const auto& warp) {
+                            return warp->state() == WarpState::runnable;
+                        }));
+    return true;
 }
 
 void Block::describe_fault(Warp& warp) {

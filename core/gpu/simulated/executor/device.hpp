@@ -32,6 +32,7 @@ struct LaunchEnvironment {
     DeviceMemory* memory = nullptr;  ///< where the module was loaded to
     std::uint32_t device_ordinal = 0;
     std::uint64_t grid_id = 1;                    ///< %gridid
+    Dimensions cluster{0, 0, 0};                  ///< blocks a cluster; 0: as the kernel says, else none
     std::uint32_t sm_count = 4;                   ///< block i runs on SM i % sm_count
     std::uint32_t workers = 1;                    ///< host threads; with 1 a launch is deterministic
     std::uint64_t step_budget = 20'000'000'000;   ///< warp instructions
@@ -52,6 +53,11 @@ struct LaunchResult {
     LaunchStatistics statistics;
     explicit operator bool() const { return !fault.has_value(); }
 };
+
+/// How large clusters are where a launch asks for `asked` (0: for none); 0 where there are none.
+Dimensions cluster_of(const Kernel& kernel, Dimensions asked);
+/// Why a launch can't have such clusters; empty where it can.
+std::string problem_of_cluster(const Kernel& kernel, Dimensions grid, Dimensions asked);
 
 /// Runs a grid to its end (or to its first fault) and returns. `parameters` is laid out as Kernel::parameters says.
 LaunchResult launch(const Kernel& kernel, Dimensions grid, Dimensions block, std::uint32_t dynamic_shared_bytes,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch: blocks in order onto SMs, SMs onto host threads.
+// A launch: clusters of blocks (of one block, mostly) in order onto SMs, SMs onto host threads.
 //
-// Each worker runs one block as long as it makes headway. A block that has had its turn and is not done may be waiting
-// for another block (a barrier of the grid, a look-back), so the worker then starts one more, as far as the SMs have
+// Each worker runs one cluster as long as it makes headway. One that has had its turn and is not done may be waiting
+// for another one (a barrier of the grid, a look-back), so the worker then starts one more, as far as the SMs have
 // room, and takes turns.
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/names.hpp"
-#include "gpu/simulated/executor/block.hpp"
+#include "gpu/simulated/executor/cluster.hpp"
 #include "gpu/simulated/executor/device.hpp"
 #include "gpu/simulated/executor/machine/special.hpp"
 
@@ -27,8 +27,8 @@ constexpr std::uint32_t kThreadsPerSm = 2048;
 constexpr std::uint32_t kBlocksPerSm = 32;
 
 struct Shared {
-    std::atomic<std::uint64_t> next_block{0};
-    std::atomic<std::uint64_t> resident{0};
+    std::atomic<std::uint64_t> next_cluster{0};
+    std::atomic<std::uint64_t> resident{0};  ///< clusters
     std::atomic<std::uint64_t> steps{0};
     std::atomic<bool> stop{false};
     std::unique_ptr<std::atomic<std::uint64_t>[]> sm_cycles;
@@ -38,8 +38,8 @@ struct Shared {
 
 class Worker {
 public:
-    Worker(Launch& launch, Shared& shared, std::uint64_t blocks, std::uint64_t most_resident)
-        : launch_(launch), shared_(shared), blocks_(blocks), most_resident_(most_resident) {
+    Worker(Launch& launch, Shared& shared, std::uint64_t clusters, std::uint64_t most_resident)
+        : launch_(launch), shared_(shared), clusters_(clusters), most_resident_(most_resident) {
         caches_.resize(launch.program->memory_slots);
     }
 
@@ -58,59 +58,58 @@ public:
 private:
     void run_blocks() {
         while (!shared_.stop.load(std::memory_order_relaxed)) {
-            if (active_.empty() && !begin_block()) {
+            if (active_.empty() && !begin_cluster()) {
                 return;
             }
-            Block& block = *active_[turn_ % active_.size()];
-            if (!take_turn(block)) {
+            Cluster& cluster = *active_[turn_ % active_.size()];
+            if (!take_turn(cluster)) {
                 return;
             }
-            if (!block.done()) {
+            if (!cluster.done()) {
                 // It may wait for a block that has not begun.
-                begin_block();
+                begin_cluster();
                 ++turn_;
             }
         }
     }
 
-    bool begin_block() {
+    bool begin_cluster() {
         if (shared_.resident.fetch_add(1) >= most_resident_ && !active_.empty()) {
             shared_.resident.fetch_sub(1);
             return false;
         }
-        const std::uint64_t index = shared_.next_block.fetch_add(1);
-        if (index >= blocks_) {
+        const std::uint64_t index = shared_.next_cluster.fetch_add(1);
+        if (index >= clusters_) {
             shared_.resident.fetch_sub(1);
             return false;
         }
         if (spare_.empty()) {
-            spare_.push_back(std::make_unique<Block>(launch_));
+            spare_.push_back(std::make_unique<Cluster>(launch_));
         }
         active_.push_back(std::move(spare_.back()));
         spare_.pop_back();
-        const std::uint64_t sm = index % launch_.environment->sm_count;
-        active_.back()->start(index, shared_.sm_cycles[sm].load(std::memory_order_relaxed));
+        active_.back()->start(index, shared_.sm_cycles.get());
         return true;
     }
 
-    bool take_turn(Block& block) {
-        for (std::uint64_t slice = 0; slice < kTurn && !block.done(); ++slice) {
+    bool take_turn(Cluster& cluster) {
+        for (std::uint64_t slice = 0; slice < kTurn && !cluster.done(); ++slice) {
             const std::uint64_t generation = launch_.environment->memory->generation();
             if (generation != generation_) {
                 std::fill(caches_.begin(), caches_.end(), AddressCache{});
                 generation_ = generation;
             }
-            const std::uint64_t before = block.statistics().warp_instructions;
-            if (!block.run(kSlice, caches_.data())) {
-                fail(block.fault());
+            const std::uint64_t before = cluster.statistics().warp_instructions;
+            if (!cluster.run(kSlice, caches_.data())) {
+                fail(cluster.fault());
                 return false;
             }
-            const std::uint64_t executed = block.statistics().warp_instructions - before;
+            const std::uint64_t executed = cluster.statistics().warp_instructions - before;
             if (shared_.steps.fetch_add(executed) + executed > launch_.environment->step_budget) {
                 Fault fault;
                 fault.kind = FaultKind::step_budget;
                 fault.kernel = launch_.program->kernel;
-                fault.block = block.index();
+                fault.block = cluster.first_running();
                 fault.text = fmt::format(
                     "kernel '{}' has executed more than {} warp instructions and was stopped; block "
                     "({}, {}, {}) was still running",
@@ -120,20 +119,22 @@ private:
                 return false;
             }
         }
-        if (block.done()) {
-            finish(block);
+        if (cluster.done()) {
+            finish(cluster);
         }
         return true;
     }
 
-    void finish(Block& block) {
-        auto& cycles = shared_.sm_cycles[block.multiprocessor()];
-        std::uint64_t seen = cycles.load();
-        while (seen < block.cycles() && !cycles.compare_exchange_weak(seen, block.cycles())) {
+    void finish(Cluster& cluster) {
+        for (const auto& block : cluster.blocks()) {
+            auto& cycles = shared_.sm_cycles[block->multiprocessor()];
+            std::uint64_t seen = cycles.load();
+            while (seen < block->cycles() && !cycles.compare_exchange_weak(seen, block->cycles())) {
+            }
         }
-        add(block.statistics());
+        add(cluster.statistics());
         const auto at =
-            std::find_if(active_.begin(), active_.end(), [&](const auto& one) { return one.get() == &block; });
+            std::find_if(active_.begin(), active_.end(), [&](const auto& one) { return one.get() == &cluster; });
         spare_.push_back(std::move(*at));
         active_.erase(at);
         shared_.resident.fetch_sub(1);
@@ -157,11 +158,11 @@ private:
 
     Launch& launch_;
     Shared& shared_;
-    const std::uint64_t blocks_, most_resident_;
+    const std::uint64_t clusters_, most_resident_;  ///< clusters
     std::vector<AddressCache> caches_;
     std::uint64_t generation_ = 0;
-    std::deque<std::unique_ptr<Block>> active_;
-    std::vector<std::unique_ptr<Block>> spare_;
+    std::deque<std::unique_ptr<Cluster>> active_;
+    std::vector<std::unique_ptr<Cluster>> spare_;
     std::uint64_t turn_ = 0;
 };
 
@@ -207,7 +208,8 @@ std::optional<std::string> problem_of(const Kernel& kernel, Dimensions grid, Dim
     if (parameter_bytes < kernel.parameter_bytes) {
         return fmt::format("{} bytes of parameters, the kernel has {}", parameter_bytes, kernel.parameter_bytes);
     }
-    return std::nullopt;
+    const std::string text = problem_of_cluster(kernel, grid, environment.cluster);
+    return text.empty() ? std::nullopt : std::optional(text);
 }
 
 void fill_warps(Launch& launch) {
@@ -250,6 +252,8 @@ std::string_view to_string(FaultKind kind) {
             return "misaligned address";
         case FaultKind::divergent_barrier:
             return "divergent barrier";
+        case FaultKind::deadlock:
+            return "deadlock";
         case FaultKind::trap:
             return "trap";
         case FaultKind::assertion:
@@ -275,22 +279,25 @@ LaunchResult launch(const Kernel& kernel, Dimensions grid, Dimensions block, std
     launch.environment = &environment;
     launch.grid = grid;
     launch.block = block;
+    const Dimensions cluster = cluster_of(kernel, environment.cluster);
+    launch.explicit_cluster = cluster.count() != 0;
+    launch.cluster = launch.explicit_cluster ? cluster : Dimensions{1, 1, 1};
     launch.dynamic_shared_bytes = dynamic_shared_bytes;
     launch.parameters.assign(parameters.begin(), parameters.end());
     fill_warps(launch);
 
     Shared shared;
     shared.sm_cycles = std::make_unique<std::atomic<std::uint64_t>[]>(environment.sm_count);
-    const std::uint64_t blocks = grid.count();
+    const std::uint64_t clusters = grid.count() / launch.cluster.count();
     const std::uint64_t per_sm =
         std::max<std::uint64_t>(1, std::min<std::uint64_t>(kBlocksPerSm, kThreadsPerSm / block.count()));
-    const std::uint64_t workers = std::clamp<std::uint64_t>(environment.workers, 1, blocks);
-    const std::uint64_t most_resident = std::max(per_sm * environment.sm_count, workers);
+    const std::uint64_t workers = std::clamp<std::uint64_t>(environment.workers, 1, clusters);
+    const std::uint64_t most_resident = std::max(per_sm * environment.sm_count / launch.cluster.count(), workers);
     std::vector<std::thread> threads;
     for (std::uint64_t i = 1; i < workers; ++i) {
-        threads.emplace_back([&] { Worker(launch, shared, blocks, most_resident).run(); });
+        threads.emplace_back([&] { Worker(launch, shared, clusters, most_resident).run(); });
     }
-    Worker(launch, shared, blocks, most_resident).run();
+    Worker(launch, shared, clusters, most_resident).run();
     for (std::thread& thread : threads) {
         thread.join();
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "gpu/simulated/executor/block.hpp"
+#include "gpu/simulated/executor/operations/mbarrier.hpp"
 #include "gpu/simulated/executor/warp.hpp"
 
 namespace egpu::simulated {
@@ -228,6 +229,9 @@ void Warp::merge_equal_paths() {
 
 /// The member mask of a collective instruction, as the first of these lanes has it.
 Mask Warp::members_of(const Instruction& instruction, Mask lanes) const {
+    if (instruction.whole_warp) {
+        return kAllLanes;
+    }
     if (instruction.implicit_members) {
         return lanes;
     }
@@ -247,6 +251,28 @@ std::uint32_t Warp::split_off(std::uint32_t path, const Instruction& instruction
     return current_;
 }
 
+/// An instruction of the whole warp, all of whose lanes have come to it.
+bool Warp::act_together(std::uint32_t path, const Instruction& instruction, Mask come,
+                        const std::vector<std::uint32_t>& together) {
+    if (come != kAllLanes) {
+        return fault_at(instruction, FaultKind::illegal_instruction, static_cast<unsigned>(std::countr_zero(come)),
+                        fmt::format("an instruction of all 32 lanes of a warp, which has only {:#010x}", come));
+    }
+    enter(path);
+    fault_instruction_ = &instruction;
+    if (!instruction.handler(context_, instruction, come)) {
+        return false;
+    }
+    for (const std::uint32_t node : together) {
+        nodes_[node].state = Node::State::ready;
+        nodes_[node].pc += 1;
+    }
+    if (together.size() > 1) {
+        merge_equal_paths();
+    }
+    return true;
+}
+
 /// shfl and the like: waits until all live lanes of the member mask have come, at this or at an equal instruction.
 bool Warp::collective(std::uint32_t path, const Instruction& instruction, Mask active) {
     const Mask members = members_of(instruction, active);
@@ -256,6 +282,9 @@ bool Warp::collective(std::uint32_t path, const Instruction& instruction, Mask a
             fmt::format("a lane that the member mask {:#010x} leaves out executes this instruction", members));
     }
     if ((members & live_ & ~active) == 0) {
+        if (instruction.whole_warp) {
+            return act_together(path, instruction, active, {path});
+        }
         if (instruction.scatter != nullptr) {
             Exchange exchange;
             exchange.arrived = active;
@@ -276,16 +305,24 @@ bool Warp::collective(std::uint32_t path, const Instruction& instruction, Mask a
         }
         const Instruction& theirs = context_.program->code[other.pc];
         enter(node);
-        if (theirs.gather == instruction.gather && theirs.scatter == instruction.scatter &&
-            members_of(theirs, other.mask) == members) {
+        // A whole warp acts on the registers of one activation, at one instruction.
+        const bool same = instruction.whole_warp
+                              ? other.pc == nodes_[path].pc && other.frame == nodes_[path].frame
+                              : theirs.gather == instruction.gather && theirs.scatter == instruction.scatter &&
+                                    !theirs.whole_warp && members_of(theirs, other.mask) == members;
+        if (same) {
             together.push_back(node);
             come |= other.mask;
         }
     }
     enter(path);
-    if ((members & live_ & ~come) == 0) {
-        exchange_values(together, come);
+    if ((members & live_ & ~come) != 0) {
+        return true;
     }
+    if (instruction.whole_warp) {
+        return act_together(path, instruction, come, together);
+    }
+    exchange_values(together, come);
     return true;
 }
 
@@ -423,7 +460,7 @@ void Warp::blame_waiting() {
     }
 }
 
-std::string Warp::describe_waiting() const {
+std::string Warp::describe_waiting() {
     std::string text = fmt::format("warp {}:", index_);
     unsigned shown = 0;
     for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
@@ -432,10 +469,18 @@ std::string Warp::describe_waiting() const {
             if (++shown > 4) {
                 return text + " ...";
             }
-            text += fmt::format(" lanes {:#010x} at PTX line {}{}", inner.mask, context_.program->code[inner.pc].line,
-                                inner.state == Node::State::at_barrier      ? " (barrier)"
-                                : inner.state == Node::State::at_collective ? " (waiting for lanes of the warp)"
-                                                                            : "");
+            const Instruction& instruction = context_.program->code[inner.pc];
+            text += fmt::format(" lanes {:#010x} at PTX line {}", inner.mask, instruction.line);
+            if (inner.state == Node::State::at_wait) {
+                enter(node);
+                text += fmt::format(" ({})", describe_mbarrier(context_, instruction,
+                                                               static_cast<unsigned>(std::countr_zero(inner.mask))));
+            } else {
+                text += inner.state == Node::State::at_barrier      ? " (barrier)"
+                        : inner.state == Node::State::at_collective ? " (waiting for lanes of the warp)"
+                        : inner.state == Node::State::at_cluster    ? " (barrier of the cluster)"
+                                                                    : "";
+            }
         } else if (inner.kind != Node::Kind::free && inner.arrived != 0) {
             text += fmt::format(" lanes {:#010x} past it", inner.arrived);
         }

@@ -55,6 +55,8 @@ void Warp::start(Mask lanes, std::byte* warp_rows, std::byte* block_rows, std::u
     at_barrier_.reset();
     counted_ = false;
     std::fill(std::begin(arrive_masks_), std::end(arrive_masks_), Mask{0});
+    cluster_arrived_ = cluster_pending_ = 0;
+    vain_tests_ = 0;
     warp_instructions_ = lane_instructions_ = 0;
     state_ = WarpState::runnable;
     enter(1);
@@ -75,6 +77,7 @@ bool Warp::trap(const Instruction& instruction, Mask active) {
 
 /// The next ready path after the current one; false where all wait.
 bool Warp::choose_path() {
+    poll_waits();
     const auto count = static_cast<std::uint32_t>(nodes_.size());
     for (std::uint32_t i = 1; i <= count; ++i) {
         const std::uint32_t node = (current_ + i) % count;
@@ -88,14 +91,16 @@ bool Warp::choose_path() {
 
 /// No path can go on. Either the warp waits for its block, or lanes that wait for each other are let go.
 bool Warp::blocked() {
+    merge_equal_paths();
     note_barrier();
+    const bool waits = waits_for_cluster();
     for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
         const Node& path = nodes_[node];
         if (path.kind != Node::Kind::path || path.state != Node::State::at_barrier) {
             continue;
         }
         const Instruction& instruction = context_.program->code[path.pc];
-        if (instruction.aligned && path.mask != live_) {
+        if (instruction.aligned && path.mask != live_ && !waits) {
             return fault_at(
                 instruction, FaultKind::divergent_barrier, static_cast<unsigned>(std::countr_zero(path.mask)),
                 fmt::format("lanes {:#010x} of a warp wait at a barrier that all its live lanes ({:#010x}) must "
@@ -103,7 +108,7 @@ bool Warp::blocked() {
                             path.mask, live_, describe_waiting()));
         }
     }
-    if (!at_barrier_ && release_any()) {
+    if (!at_barrier_ && !waits && release_any()) {
         return true;
     }
     state_ = WarpState::blocked;
@@ -185,6 +190,7 @@ bool Warp::run_path(std::uint64_t steps) {
     }
     warp_instructions_ += executed;
     lane_instructions_ += lanes;
+    context_.looked |= spins;
     if (moved || !fine) {
         return fine;
     }
@@ -286,6 +292,10 @@ bool Warp::step_control(std::uint32_t index, const Instruction& instruction, Mas
             return true;
         case Control::barrier:
             return come_to_barrier(index, instruction, active);
+        case Control::cluster_barrier:
+            return come_to_cluster_barrier(index, instruction, active);
+        case Control::wait:
+            return wait(index, instruction, active);
         default:
             // nanosleep: the other paths and warps have their turn.
             nodes_[index].pc = pc + 1;

@@ -41,7 +41,7 @@ struct Frame {
 
 struct Node {
     enum class Kind : std::uint8_t { free, path, meeting, call };
-    enum class State : std::uint8_t { ready, at_collective, at_barrier };
+    enum class State : std::uint8_t { ready, at_collective, at_barrier, at_wait, at_cluster };
     Kind kind = Kind::free;
     State state = State::ready;  ///< of a path
     std::uint32_t parent = 0;
@@ -91,8 +91,20 @@ public:
     void set_counted() { counted_ = true; }
     /// The barrier is complete: lanes go on; `result` is what a reduction found.
     void pass_barrier(std::uint32_t result);
+
+    // waits.cpp: barriers of the cluster, mbarrier objects
+    /// Lets paths go on whose mbarrier has completed the phase that they wait for.
+    void poll_waits();
+    /// Nobody in the cluster can go on: lanes that wait for others of their warp are let go, else waits for an mbarrier
+    /// end without it, as try_wait may. False: it has neither.
+    bool give_way();
+    bool at_cluster_barrier() const { return (live_ & ~cluster_arrived_) == 0; }
+    void pass_cluster_barrier();
+    /// An mbarrier or a cluster's barrier is among what it waits for.
+    bool waits_for_cluster() const;
+
     /// "lanes 0x0000ffff at barrier (line 12)": where its lanes wait.
-    std::string describe_waiting() const;
+    std::string describe_waiting();
     /// Makes the instruction that its first waiting path is at the fault's.
     void blame_waiting();
 
@@ -126,6 +138,12 @@ private:
     bool collective(std::uint32_t path, const Instruction& instruction, Mask active);
     bool come_to_barrier(std::uint32_t path, const Instruction& instruction, Mask active);
     void note_barrier();
+    bool act_together(std::uint32_t path, const Instruction& instruction, Mask come,
+                      const std::vector<std::uint32_t>& together);
+
+    // waits.cpp
+    bool come_to_cluster_barrier(std::uint32_t path, const Instruction& instruction, Mask active);
+    bool wait(std::uint32_t path, const Instruction& instruction, Mask active);
 
     // calls.cpp
     bool call(std::uint32_t path, const Instruction& instruction, Mask active);
@@ -150,6 +168,9 @@ private:
     std::optional<AtBarrier> at_barrier_;
     bool counted_ = false;
     Mask arrive_masks_[16] = {};
+    Mask cluster_arrived_ = 0;      ///< lanes that have come to the cluster's barrier in this phase
+    Mask cluster_pending_ = 0;      ///< lanes that have come to it and not waited yet
+    std::uint64_t vain_tests_ = 0;  ///< mbarrier.test_wait in a row that found nothing
     std::uint64_t warp_instructions_ = 0, lane_instructions_ = 0;
     const Instruction* fault_instruction_ = nullptr;
 };

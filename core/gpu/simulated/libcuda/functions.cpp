@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "gpu/simulated/executor/device.hpp"
 #include "gpu/simulated/libcuda/image.hpp"
 
 namespace egpu::simulated {
@@ -97,11 +98,19 @@ CUresult get_attribute(const Function& function, CUfunction_attribute attribute,
             *value = static_cast<int>(bytes);
             return CUDA_SUCCESS;
         }
-        case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
         case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+            *value = kernel.explicit_cluster ? 1 : 0;
+            return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+            *value = static_cast<int>(kernel.required_cluster.x);
+            return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+            *value = static_cast<int>(kernel.required_cluster.y);
+            return CUDA_SUCCESS;
         case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+            *value = static_cast<int>(kernel.required_cluster.z);
+            return CUDA_SUCCESS;
+        case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
             *value = 0;
             return CUDA_SUCCESS;
     }
@@ -192,6 +201,41 @@ CUresult best_block(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize
         }
         *block = best_threads;
         *grid = best_resident / best_threads * kSmCount;
+        return CUDA_SUCCESS;
+    });
+}
+
+/// Clusters of a launch that the device holds at a time.
+CUresult active_clusters(int* clusters, CUfunction handle, const CUlaunchConfig* config) {
+    return with_function(handle, [&](Function& function) -> CUresult {
+        if (clusters == nullptr || config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        Dimensions asked{0, 0, 0};
+        for (unsigned index = 0; index < config->numAttrs; ++index) {
+            if (config->attrs[index].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+                const auto& size = config->attrs[index].value.clusterDim;
+                asked = {size.x, size.y, size.z};
+            }
+        }
+        const std::uint64_t size = std::max<std::uint64_t>(cluster_of(*function.kernel, asked).count(), 1);
+        const auto threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
+        if (threads <= 0 || size > kMostBlocksOfCluster) {
+            return threads <= 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        }
+        const int blocks = resident_blocks(function, threads, config->sharedMemBytes) * kSmCount;
+        *clusters = static_cast<int>(static_cast<std::uint64_t>(blocks) / size);
+        return CUDA_SUCCESS;
+    });
+}
+
+CUresult largest_cluster(int* size, CUfunction handle, const CUlaunchConfig* config) {
+    return with_function(handle, [&](Function& function) -> CUresult {
+        if (size == nullptr || config == nullptr) {
+            return CUDA_ERROR_INVALID_VALUE;
+        }
+        *size =
+            static_cast<int>(function.attributes->non_portable_cluster != 0 ? kMostBlocksOfCluster : kPortableCluster);
         return CUDA_SUCCESS;
     });
 }
@@ -294,4 +338,12 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handl
         }
         return CUDA_SUCCESS;
     });
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction function, const CUlaunchConfig* config) {
+    return largest_cluster(size, function, config);
+}
+
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+    return active_clusters(clusters, function, config);
 }

@@ -14,6 +14,7 @@ inline constexpr int kBlocksPerSm = 32;
 inline constexpr int kRegistersPerSm = 65536;
 inline constexpr int kThreadsPerBlock = 1024;
 inline constexpr int kWarpSize = 32;
+inline constexpr unsigned kPortableCluster = 8;  ///< blocks of a cluster, without the function's permission for more
 inline constexpr int kSharedPerSm = 228 * 1024;
 inline constexpr int kSharedReserved = 1024;  ///< of each block
 inline constexpr int kSharedPerBlock = 48 * 1024;

@@ -83,5 +83,7 @@ CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelWork& work);
 CUresult node_work(const CUgraphNodeParams& parameters, Context& context, Driver& state, Work& work);
 /// Whether a node of an instance may take work in place of what it has.
 bool may_replace(const Work& old, const Work& work);
+/// The size of clusters is an attribute of a node, which new parameters leave as it is.
+void keep_cluster(const Work& old, Work& work);
 
 }  // namespace egpu::simulated

@@ -92,6 +92,7 @@ CUresult replace(GraphInstance& instance, GraphNode& twin, Work work) {
     if (!may_replace(*twin.work, work)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
+    keep_cluster(*twin.work, work);
     const std::lock_guard lock(instance.changes);
     twin.work = keep_work(std::move(work));
     return CUDA_SUCCESS;

@@ -49,6 +49,14 @@ CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelWork& work) {
     return parameters;
 }
 
+void keep_cluster(const Work& old, Work& work) {
+    if (const auto* const before = std::get_if<KernelWork>(&old)) {
+        if (auto* const after = std::get_if<KernelWork>(&work)) {
+            after->cluster = before->cluster;
+        }
+    }
+}
+
 bool may_replace(const Work& old, const Work& work) {
     if (type_of(old) != type_of(work)) {
         return false;
@@ -128,6 +136,7 @@ CUresult set(CUgraphNode handle, const Make& make) noexcept {
         if (error != CUDA_SUCCESS || type_of(work) != type_of(*node->work)) {
             return error != CUDA_SUCCESS ? error : CUDA_ERROR_INVALID_VALUE;
         }
+        keep_cluster(*node->work, work);
         node->work = keep_work(std::move(work));
         return CUDA_SUCCESS;
     });

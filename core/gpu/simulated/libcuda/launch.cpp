@@ -31,6 +31,16 @@ unsigned workers_for(const KernelWork& work) {
     return std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
 }
 
+CUresult check_cluster(const Request& request, const Function& function) {
+    const std::string problem = problem_of_cluster(*function.kernel, request.grid, request.cluster);
+    if (!problem.empty()) {
+        report("kernel '" + function.kernel->name + "' can't be launched: " + problem);
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
+    const bool portable = cluster_of(*function.kernel, request.cluster).count() <= kPortableCluster;
+    return portable || function.attributes->non_portable_cluster != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
 CUresult check_shape(const Request& request, const Function& function) {
     const Dimensions& grid = request.grid;
     const Dimensions& block = request.block;
@@ -47,6 +57,9 @@ CUresult check_shape(const Request& request, const Function& function) {
     }
     if (block.count() > static_cast<std::uint64_t>(max_threads(function))) {
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    }
+    if (const CUresult error = check_cluster(request, function); error != CUDA_SUCCESS) {
+        return error;
     }
     if (request.cooperative && function.module->syncs_grids) {
         report("a cooperative launch of '" + function.kernel->name +
@@ -119,6 +132,7 @@ CUresult sticky_error(FaultKind kind) {
         case FaultKind::illegal_instruction:
             return CUDA_ERROR_ILLEGAL_INSTRUCTION;
         case FaultKind::divergent_barrier:
+        case FaultKind::deadlock:
         case FaultKind::trap:
             return CUDA_ERROR_LAUNCH_FAILED;
         case FaultKind::bad_launch:
@@ -156,10 +170,10 @@ CUresult read_attributes(const CUlaunchConfig& config, Request& request) {
                 request.cooperative = attribute.value.cooperative != 0;
                 break;
             case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-                if (attribute.value.clusterDim.x > 1 || attribute.value.clusterDim.y > 1 ||
-                    attribute.value.clusterDim.z > 1) {
-                    report("a launch asks for clusters of blocks, which the simulated GPU has not got");
-                    return CUDA_ERROR_NOT_SUPPORTED;
+                request.cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                                   attribute.value.clusterDim.z};
+                if (request.cluster.count() == 0) {
+                    return CUDA_ERROR_INVALID_VALUE;
                 }
                 break;
             case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
@@ -216,6 +230,7 @@ CUresult prepare_launch(const LaunchRequest& request, Context& context, KernelWo
     work.block = request.block;
     work.shared_bytes = request.shared_bytes;
     work.cooperative = request.cooperative;
+    work.cluster = request.cluster;
     const Kernel& kernel = *work.function->kernel;
     error = gather_parameters(request, kernel, work.parameters);
     if (error == CUDA_SUCCESS && work.function->module->library != nullptr) {
@@ -239,6 +254,7 @@ CUresult run_kernel(const KernelWork& work, std::uint64_t grid_id, Driver& state
     environment.memory = &state.memory.of(context.device);
     environment.device_ordinal = static_cast<std::uint32_t>(context.device);
     environment.grid_id = grid_id;
+    environment.cluster = work.cluster;
     environment.sm_count = kSmCount;
     environment.workers = workers_for(work);
     environment.shared_limit = kSharedPerBlockOptIn;

@@ -33,8 +33,6 @@ REFUSE(cuLinkCreate_v2, (unsigned int, CUjit_option*, void**, CUlinkState*))
 REFUSE(cuLinkAddData_v2, (CUlinkState, CUjitInputType, void*, size_t, const char*, unsigned int, CUjit_option*, void**))
 REFUSE(cuLinkComplete, (CUlinkState, void**, size_t*))
 REFUSE(cuLinkDestroy, (CUlinkState))
-REFUSE(cuOccupancyMaxPotentialClusterSize, (int*, CUfunction, const CUlaunchConfig*))
-REFUSE(cuOccupancyMaxActiveClusters, (int*, CUfunction, const CUlaunchConfig*))
 REFUSE(cuStreamBeginCaptureToGraph,
        (CUstream, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t, CUstreamCaptureMode))
 REFUSE(cuStreamBeginCaptureToGraph_ptsz,

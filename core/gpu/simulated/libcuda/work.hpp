@@ -21,6 +21,7 @@ struct KernelWork {
     Dimensions block;
     unsigned shared_bytes = 0;
     bool cooperative = false;
+    Dimensions cluster{0, 0, 0};        ///< as the launch asked; 0: not
     std::vector<std::byte> parameters;  ///< laid out as Kernel::parameters says
     std::vector<void*> pointers;        ///< into `parameters`, one each: what getters of nodes give
 };
@@ -71,6 +72,7 @@ struct LaunchRequest {
     void** parameters = nullptr;
     void** extra = nullptr;
     bool cooperative = false;
+    Dimensions cluster{0, 0, 0};  ///< blocks a cluster; 0: as the kernel says
 };
 
 /// Checks a launch as the driver checks it and copies its parameters.

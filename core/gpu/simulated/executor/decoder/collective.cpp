@@ -104,11 +104,14 @@ void FunctionDecoder::decode_match(Parts& parts) {
 void FunctionDecoder::decode_reduction(Parts& parts) {
     const std::string_view operation = parts.take_any({"add", "min", "max", "and", "or", "xor"});
     const Type type = parts.take_type();
+    const bool absolute = type == Type::f32 && parts.take("abs");
+    const bool keeps_nan = type == Type::f32 && parts.take("NaN");
     if (!parts.take("sync") || !want(3, 3)) {
         missing(fmt::format("'{}'", current_->opcode));
         return;
     }
-    const Collective how = reduction(operation, type);
+    const Collective how =
+        type == Type::f32 ? float_reduction(operation, absolute, keeps_nan) : reduction(operation, type);
     Instruction instruction = begin();
     instruction.gather = how.gather;
     instruction.scatter = how.scatter;

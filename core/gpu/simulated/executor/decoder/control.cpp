@@ -209,6 +209,10 @@ void FunctionDecoder::decode_leave(Control control) {
 /// bar.sync a{, b}; bar.arrive a, b; bar.red.popc.u32 d, a{, b}, p; bar.warp.sync m; the same as barrier...
 void FunctionDecoder::decode_barrier() {
     Parts parts(current_->parts);
+    if (parts.root() == "barrier" && parts.take("cluster")) {
+        decode_cluster_barrier(parts);
+        return;
+    }
     if (parts.take("warp")) {
         if (!parts.take("sync") || !parts.done() || !want(1, 1)) {
             missing(fmt::format("'{}'", current_->opcode));

@@ -167,6 +167,12 @@ void set_launch_bounds(Kernel& kernel, const ptx::Function& entry) {
             kernel.max_threads = dimensions_in(directive.text);
         } else if (directive.name == "reqntid") {
             kernel.required_threads = dimensions_in(directive.text);
+        } else if (directive.name == "reqnctapercluster") {
+            kernel.required_cluster = dimensions_in(directive.text);
+        } else if (directive.name == "explicitcluster") {
+            kernel.explicit_cluster = true;
+        } else if (directive.name == "maxclusterrank") {
+            kernel.max_cluster_rank = dimensions_in(directive.text).x;
         }
     }
 }

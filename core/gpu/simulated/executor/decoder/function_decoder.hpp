@@ -11,6 +11,7 @@
 
 #include "base/diagnostic.hpp"
 #include "gpu/simulated/executor/decoder/builder.hpp"
+#include "gpu/simulated/executor/decoder/matrix_shapes.hpp"
 #include "gpu/simulated/executor/decoder/names.hpp"
 #include "gpu/simulated/executor/operations/form.hpp"
 #include "gpu/simulated/executor/operations/memory.hpp"
@@ -100,6 +101,48 @@ private:
                      std::vector<Place>& places, std::vector<Target>& targets);
     void decode_atomic(bool is_reduction);
     void set_address(Instruction& instruction, const Address& address, AddressSpace space);
+    bool take_policy(bool announced, std::size_t& next);
+    // mbarrier.cpp
+    Place generic_address(const ptx::Operand& operand, AddressSpace space);
+    AddressSpace take_object_space(Parts& parts);
+    void decode_mbarrier();
+    void decode_mbarrier_change(Parts& parts, std::string_view action, AddressSpace space);
+    void decode_arrive(Parts& parts, bool drops, AddressSpace space);
+    void decode_mbarrier_wait(Parts& parts, bool tries, AddressSpace space);
+    void decode_pending_count(const Parts& parts);
+    void decode_cluster_barrier(Parts& parts);
+    void decode_map_address();
+    // async.cpp
+    void decode_async_copy();
+    bool decode_copy_groups(Parts& parts, bool bulk);
+    void decode_copies_arrive(Parts& parts);
+    void decode_copy(Parts& parts);
+    bool take_bulk_spaces(Parts& parts, AddressSpace& to, AddressSpace& from);
+    void decode_bulk(Parts& parts, bool reduces);
+    void decode_bulk_prefetch(Parts& parts);
+    void decode_async_store(bool reduces);
+    // matrix.cpp
+    Instruction begin_matrix(Handler handler) const;
+    bool take_fragment(const ptx::Operand& operand, MatrixElement element, unsigned count, bool written,
+                       std::vector<Place>& places);
+    std::uint32_t add_matrix(const MatrixForm& form);
+    void take_matrix_modifiers(Parts& parts, MatrixForm& form);
+    void finish_multiply(const MatrixForm& form);
+    static bool tile_of(std::string_view which, MatrixShape shape, MatrixElement element, MatrixForm& tile);
+    void decode_mma();
+    void decode_wmma();
+    void decode_wmma_multiply(Parts& parts);
+    void decode_wmma_move(Parts& parts, bool loads);
+    void decode_row_matrices(bool loads);
+    void decode_transpose();
+    // hints.cpp
+    bool form_is_known(const Parts& parts, bool known, std::size_t least, std::size_t most);
+    void decode_fence();
+    void decode_prefetch();
+    void decode_create_policy();
+    void decode_grid_dependency();
+    void decode_register_count();
+    void decode_sleep();
     // control.cpp
     void decode_branch();
     void decode_branch_indexed();

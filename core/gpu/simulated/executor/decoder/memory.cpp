@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ptx::Operand::Kind;
 
-/// Hints to caches change nothing here. Those with an operand of their own (L2::cache_hint) are not among them.
+/// Hints to caches change nothing here. L2::cache_hint, which has an operand of its own, is not among them.
 constexpr std::array<std::string_view, 22> kHints = {"ca",
                                                      "cg",
                                                      "cs",
@@ -40,6 +40,7 @@ constexpr std::array<std::string_view, 4> kScopes = {"cta", "cluster", "gpu", "s
 std::uint16_t load_cost(AddressSpace space) {
     switch (space) {
         case AddressSpace::shared:
+        case AddressSpace::cluster:
             return cost::kSharedMemory;
         case AddressSpace::constant:
         case AddressSpace::parameter:
@@ -59,6 +60,9 @@ std::optional<AddressSpace> FunctionDecoder::take_space(Parts& parts) {
     }
     if (parts.take("shared") || parts.take("shared::cta")) {
         return AddressSpace::shared;
+    }
+    if (parts.take("shared::cluster")) {
+        return AddressSpace::cluster;
     }
     if (parts.take("local")) {
         return AddressSpace::local;
@@ -169,13 +173,15 @@ void FunctionDecoder::decode_load_store(bool is_store) {
     for (const std::string_view hint : kHints) {
         parts.take(hint);
     }
+    const bool policy = parts.take("L2::cache_hint");
     const std::string_view vector = parts.take_any({"v2", "v4", "v8"});
     const Type type = parts.take_type();
     if (type == Type::none || type == Type::pred || !parts.done()) {
         missing(fmt::format("'{}'{}", current_->opcode, parts.done() ? "" : fmt::format(" ({})", parts.rest())));
         return;
     }
-    if (!want(2, 2)) {
+    std::size_t next = 2;
+    if (!want(2, 3) || !take_policy(policy, next)) {
         return;
     }
     const ptx::Operand& where = current_->operands[is_store ? 0 : 1];
@@ -228,6 +234,7 @@ void FunctionDecoder::decode_atomic(bool is_reduction) {
     const std::string_view operation =
         parts.take_any({"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"});
     parts.take("noftz");
+    const bool policy = parts.take("L2::cache_hint");
     const Type type = parts.take_type();
     const Handler handler = atomic_handler(operation, type);
     if (handler == nullptr || !parts.done() || (is_reduction && (operation == "exch" || operation == "cas"))) {
@@ -236,7 +243,8 @@ void FunctionDecoder::decode_atomic(bool is_reduction) {
     }
     const bool swap = operation == "cas";
     const std::size_t first = is_reduction ? 0 : 1;
-    if (!want(first + (swap ? 3 : 2), first + (swap ? 3 : 2))) {
+    std::size_t next = first + (swap ? 3 : 2);
+    if (!want(next, next + 1) || !take_policy(policy, next)) {
         return;
     }
     const auto at = address(current_->operands[first], space);
@@ -252,7 +260,8 @@ void FunctionDecoder::decode_atomic(bool is_reduction) {
     instruction.writes = true;
     instruction.spins = swap || operation == "exch";  // how locks are taken
     instruction.access_bytes = bytes_of(type);
-    instruction.cost = space == AddressSpace::shared ? cost::kSharedAtomic : cost::kGlobalAtomic;
+    instruction.cost =
+        space == AddressSpace::shared || space == AddressSpace::cluster ? cost::kSharedAtomic : cost::kGlobalAtomic;
     set_address(instruction, *at, space);
     instruction.sources[1] = source(current_->operands[first + 1], type);
     instruction.sources[2] = swap ? source(current_->operands[first + 2], type) : instruction.sources[1];

@@ -207,10 +207,7 @@ void FunctionDecoder::decode_cvta() {
 }
 
 void FunctionDecoder::decode_is_space() {
-    // A block is a cluster of its own here: shared::cluster is what shared::cta is (PTX ISA, "isspacep").
-    auto names = current_->parts;
-    std::replace(names.begin(), names.end(), std::string_view("shared::cluster"), std::string_view("shared"));
-    Parts parts(names);
+    Parts parts(current_->parts);
     const auto space = take_space(parts);
     if (!space || is_space_handler(*space) == nullptr || !parts.done() || !want(2, 2)) {
         missing(fmt::format("'{}'", current_->opcode));

@@ -27,8 +27,8 @@ constexpr std::array<std::pair<std::string_view, WarpRow>, 10> kWarpRegisters = 
     {"%lanemask_ge", WarpRow::lanemask_ge},
     {"%warpid", WarpRow::warpid},
 }};
-/// Without clusters each block is a cluster of its own (PTX ISA 9.0, sections 10.12 to 10.17).
-constexpr std::array<std::pair<std::string_view, BlockRow>, 34> kBlockRegisters = {{
+/// A launch without clusters is one of clusters of one block (PTX ISA 9.0, sections 10.12 to 10.17).
+constexpr std::array<std::pair<std::string_view, BlockRow>, 33> kBlockRegisters = {{
     {"%ctaid.x", BlockRow::ctaid_x},
     {"%ctaid.y", BlockRow::ctaid_y},
     {"%ctaid.z", BlockRow::ctaid_z},
@@ -45,21 +45,20 @@ constexpr std::array<std::pair<std::string_view, BlockRow>, 34> kBlockRegisters 
     {"%total_smem_size", BlockRow::total_smem_size},
     {"%aggr_smem_size", BlockRow::total_smem_size},
     {"WARP_SZ", BlockRow::warp_size},
-    {"%is_explicit_cluster", BlockRow::zero},
-    {"%clusterid.x", BlockRow::ctaid_x},
-    {"%clusterid.y", BlockRow::ctaid_y},
-    {"%clusterid.z", BlockRow::ctaid_z},
-    {"%nclusterid.x", BlockRow::nctaid_x},
-    {"%nclusterid.y", BlockRow::nctaid_y},
-    {"%nclusterid.z", BlockRow::nctaid_z},
-    {"%cluster_ctaid.x", BlockRow::zero},
-    {"%cluster_ctaid.y", BlockRow::zero},
-    {"%cluster_ctaid.z", BlockRow::zero},
-    {"%cluster_nctaid.x", BlockRow::one},
-    {"%cluster_nctaid.y", BlockRow::one},
-    {"%cluster_nctaid.z", BlockRow::one},
-    {"%cluster_ctarank", BlockRow::zero},
-    {"%cluster_nctarank", BlockRow::one},
+    {"%clusterid.x", BlockRow::clusterid_x},
+    {"%clusterid.y", BlockRow::clusterid_y},
+    {"%clusterid.z", BlockRow::clusterid_z},
+    {"%nclusterid.x", BlockRow::nclusterid_x},
+    {"%nclusterid.y", BlockRow::nclusterid_y},
+    {"%nclusterid.z", BlockRow::nclusterid_z},
+    {"%cluster_ctaid.x", BlockRow::cluster_ctaid_x},
+    {"%cluster_ctaid.y", BlockRow::cluster_ctaid_y},
+    {"%cluster_ctaid.z", BlockRow::cluster_ctaid_z},
+    {"%cluster_nctaid.x", BlockRow::cluster_nctaid_x},
+    {"%cluster_nctaid.y", BlockRow::cluster_nctaid_y},
+    {"%cluster_nctaid.z", BlockRow::cluster_nctaid_z},
+    {"%cluster_ctarank", BlockRow::cluster_ctarank},
+    {"%cluster_nctarank", BlockRow::cluster_nctarank},
     {"%reserved_smem_offset_begin", BlockRow::zero},
     {"%reserved_smem_offset_end", BlockRow::zero},
     {"%reserved_smem_offset_cap", BlockRow::zero},
@@ -71,7 +70,9 @@ bool is_wide(Type type) {
 
 /// What the `%w` forms of vector special registers read as: 0.
 bool is_fourth_component(std::string_view name) {
-    return name == "%tid.w" || name == "%ntid.w" || name == "%ctaid.w" || name == "%nctaid.w";
+    return name == "%tid.w" || name == "%ntid.w" || name == "%ctaid.w" || name == "%nctaid.w" ||
+           name == "%clusterid.w" || name == "%nclusterid.w" || name == "%cluster_ctaid.w" ||
+           name == "%cluster_nctaid.w";
 }
 
 }  // namespace
@@ -119,6 +120,9 @@ Place FunctionDecoder::predicate(const ptx::Operand& operand, bool& negated) {
     }
     if (operand.kind == Kind::integer) {
         return builder_.constant_mask(operand.integer != 0);
+    }
+    if (name == "%is_explicit_cluster") {
+        return place_of(BlockRow::is_explicit_cluster);
     }
     const Symbol* const found = symbol(name);
     if (found == nullptr || found->kind != Symbol::Kind::reg || found->type != Type::pred) {

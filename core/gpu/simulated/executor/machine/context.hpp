@@ -29,12 +29,21 @@ struct HandlerFault {
     std::string text;
 };
 
+/// Addresses of shared::cluster. Those of the block's own memory are what they are in shared::cta; in those of a block
+/// of the cluster, itself included, that `mapa` gives, bits 24 and up are its rank + 1. No block has 16 MiB.
+inline constexpr unsigned kClusterRankShift = 24;
+inline constexpr std::uint64_t kClusterOffsetMask = (std::uint64_t{1} << kClusterRankShift) - 1;
+
 /// The thread-independent part of a block that memory handlers need.
 struct BlockMemory {
     std::byte* shared = nullptr;
     std::uint64_t shared_bytes = 0;
     const std::byte* parameters = nullptr;
     std::uint64_t parameter_bytes = 0;
+    const BlockMemory* const* cluster = nullptr;  ///< the blocks of its cluster, by rank
+    std::uint32_t cluster_size = 1;
+    std::uint32_t cluster_rank = 0;
+    bool ended = false;  ///< all its threads have left: its shared memory is nobody's
 };
 
 struct Context {
@@ -48,6 +57,8 @@ struct Context {
     std::uint64_t local_base = 0;    ///< where the frame's own variables begin, in each lane's memory
     std::uint64_t cycles = 0;        ///< %clock64
     Mask carry = 0;                  ///< CC.CF of each lane
+    bool looked = false;             ///< it has seen or changed what others may wait for (deadlocks)
+    bool timed = false;              ///< it has read a clock
     HandlerFault fault;
 };
 

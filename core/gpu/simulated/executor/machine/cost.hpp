@@ -23,5 +23,6 @@ inline constexpr std::uint16_t kSharedAtomic = 60;
 inline constexpr std::uint16_t kCollective = 24;  ///< shfl, vote, match, redux
 inline constexpr std::uint16_t kBarrier = 20;
 inline constexpr std::uint16_t kFence = 100;
+inline constexpr std::uint16_t kMatrix = 32;  ///< wmma, mma, ldmatrix, stmatrix
 
 }  // namespace egpu::simulated::cost

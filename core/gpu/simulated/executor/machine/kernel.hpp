@@ -24,6 +24,8 @@ struct Dimensions {
     bool operator==(const Dimensions&) const = default;
 };
 
+inline constexpr std::uint32_t kMostBlocksOfCluster = 16;
+
 /// A kernel, ready to launch.
 struct Kernel {
     std::string name;
@@ -34,6 +36,9 @@ struct Kernel {
     std::uint32_t registers = 0;           ///< an estimate, in 32-bit registers; at most 255
     Dimensions max_threads{0, 0, 0};       ///< .maxntid; 0: not given
     Dimensions required_threads{0, 0, 0};  ///< .reqntid; 0: not given
+    Dimensions required_cluster{0, 0, 0};  ///< .reqnctapercluster; 0: not given
+    bool explicit_cluster = false;         ///< .explicitcluster: a launch must say how large clusters are
+    std::uint32_t max_cluster_rank = 0;    ///< .maxclusterrank; 0: not given
     std::shared_ptr<const Program> program;
 };
 
@@ -42,6 +47,7 @@ enum class FaultKind {
     illegal_address,
     misaligned_address,
     divergent_barrier,  ///< lanes of a warp at different barriers, or all warps wait for one that can't complete
+    deadlock,           ///< all warps of a cluster wait, for each other or for what never comes
     trap,
     assertion,            ///< __assertfail
     step_budget,          ///< more warp instructions than allowed: taken for a hang

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/simulated/executor/machine/matrix.hpp"
 #include "gpu/simulated/executor/machine/type.hpp"
 
 namespace egpu::simulated {
@@ -48,6 +49,8 @@ struct Instruction;
 using Handler = bool (*)(Context&, const Instruction&, Mask);
 /// Turns the address operand into host pointers, one a lane, checked for bounds and alignment.
 using Resolver = bool (*)(Context&, const Instruction&, Mask, std::byte** pointers);
+/// Combines the element at `value` into the one at `destination`.
+using Element = void (*)(std::byte* destination, const std::byte* value);
 struct Exchange;
 /// The two halves of a warp-collective instruction (shfl, vote, ...): each path of the warp that takes part gathers
 /// its lanes' values; when all lanes named have come, each path gets its results.
@@ -66,9 +69,10 @@ enum class Control : std::uint8_t {
     exit,
     trap,
     collective,
-    warp_barrier,
     barrier,
-    yield,  ///< nanosleep: let others run
+    cluster_barrier,  ///< barrier.cluster.arrive (variant 0), .wait (1)
+    wait,             ///< mbarrier.test_wait (variant 0), .try_wait (1): the handler looks, the destination says
+    yield,            ///< nanosleep: let others run
 };
 
 /// bar.sync, barrier.arrive, bar.red ...
@@ -96,6 +100,7 @@ struct Instruction {
     bool writes = false;            ///< memory: stores
     bool fences = false;            ///< memory: acquire or release
     bool implicit_members = false;  ///< collectives without a member mask: the active lanes
+    bool whole_warp = false;        ///< collectives of all 32 lanes at one place (.aligned): the handler acts for all
     bool spins = false;             ///< what waiting loops are made of: cas, exch, volatile and relaxed loads
     std::uint16_t cost = 0;
     std::uint32_t list = 0;        ///< first of `vector` places in Program::places; calls: index in Program::calls
@@ -108,6 +113,7 @@ struct Instruction {
     union {
         Resolver resolve = nullptr;  ///< memory
         Gather gather;               ///< collectives
+        Element element;             ///< reductions over memory
     };
     Scatter scatter = nullptr;
 };
@@ -146,6 +152,7 @@ struct Program {
     std::vector<Instruction> code;
     std::vector<Place> places;
     std::vector<CallSite> calls;
+    std::vector<MatrixForm> matrices;                ///< of wmma and mma: Instruction::target
     std::vector<std::uint32_t> branch_targets;       ///< of brx.idx: `list` is the first, `offset` the count
     std::vector<FunctionCode> functions;             ///< 0: the kernel
     std::vector<std::uint32_t> function_of_address;  ///< module function index -> index in functions or kNowhere

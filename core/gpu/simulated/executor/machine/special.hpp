@@ -45,7 +45,21 @@ enum class BlockRow : std::uint32_t {
     total_smem_size,
     warp_size,
     zero,
-    one,
+    clusterid_x,
+    clusterid_y,
+    clusterid_z,
+    nclusterid_x,
+    nclusterid_y,
+    nclusterid_z,
+    cluster_ctaid_x,
+    cluster_ctaid_y,
+    cluster_ctaid_z,
+    cluster_nctaid_x,
+    cluster_nctaid_y,
+    cluster_nctaid_z,
+    cluster_ctarank,
+    cluster_nctarank,
+    is_explicit_cluster,  ///< a predicate: all bits or none
     count
 };
 

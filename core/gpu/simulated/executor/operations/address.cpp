@@ -215,6 +215,7 @@ bool resolve_generic(Context& context, const Instruction& instruction, Mask mask
 std::uint64_t window_of(AddressSpace space) {
     switch (space) {
         case AddressSpace::shared:
+        case AddressSpace::cluster:
             return kSharedWindow;
         case AddressSpace::local:
             return kLocalWindow;
@@ -307,6 +308,9 @@ std::byte* generic_pointer(Context& context, unsigned lane, std::uint64_t addres
     access.writes = writes;
     const std::uint64_t inside = address & 0xffff'ffff;
     if (in_window(address, kSharedWindow)) {
+        if (inside >> kClusterRankShift != 0) {
+            return cluster_pointer(context, lane, inside, bytes);
+        }
         if (bytes > context.block->shared_bytes || inside > context.block->shared_bytes - bytes) {
             outside(context, access, lane, inside, "shared", context.block->shared_bytes);
             return nullptr;
@@ -346,6 +350,8 @@ Resolver resolver_of(AddressSpace space, bool wide, bool frame_relative) {
     switch (space) {
         case AddressSpace::shared:
             return wide ? resolve_shared<std::uint64_t> : resolve_shared<std::uint32_t>;
+        case AddressSpace::cluster:
+            return cluster_resolver(wide);
         case AddressSpace::local:
             return wide ? resolve_local<std::uint64_t> : resolve_local<std::uint32_t>;
         case AddressSpace::parameter:
@@ -367,7 +373,9 @@ Handler from_generic_handler(AddressSpace space, bool wide) {
 Handler is_space_handler(AddressSpace space) {
     switch (space) {
         case AddressSpace::shared:
-            return is_in_window<kSharedWindow>;
+            return is_shared_handler(false);
+        case AddressSpace::cluster:
+            return is_shared_handler(true);
         case AddressSpace::local:
             return is_in_window<kLocalWindow>;
         case AddressSpace::parameter:

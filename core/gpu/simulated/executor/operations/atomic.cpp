@@ -2,6 +2,7 @@
 // atom and red (PTX ISA 9.0, sections 9.7.13.6 and 9.7.13.7), really atomic between host threads. Lanes act in order of
 // their number.
 #include <bit>
+#include <cstring>
 
 #include "gpu/simulated/executor/operations/half_value.hpp"
 #include "gpu/simulated/executor/operations/lane.hpp"
@@ -122,6 +123,22 @@ struct NarrowPairAdd {
     }
 };
 
+/// min and max of f16 and bf16: a NaN gives way to a number.
+template <typename Narrow, bool Greater>
+struct NarrowSelect {
+    static std::uint16_t apply(std::uint16_t* pointer, std::uint16_t b, std::uint16_t) {
+        return compare_loop(pointer, [b](std::uint16_t old) {
+            const float x = to_float(Narrow{old}), y = to_float(Narrow{b});
+            if (x != x || y != y) {
+                return x == x ? old : y == y ? b : std::uint16_t{0x7fff};
+            }
+            // Of two zeros the negative one is the lesser.
+            const bool old_less = x < y || (x == y && (old & 0x8000) != 0);
+            return old_less == Greater ? b : old;
+        });
+    }
+};
+
 /// sources: 0 address, 1 b, 2 c (cas).
 template <typename F, typename T>
 bool atomic(Context& context, const Instruction& instruction, Mask mask) {
@@ -129,6 +146,7 @@ bool atomic(Context& context, const Instruction& instruction, Mask mask) {
     if (!instruction.resolve(context, instruction, mask, pointers)) {
         return false;
     }
+    context.looked = true;
     auto* const destination = row_at<Stored<T>>(context, instruction.destination);
     const auto* const b = row_at<const Stored<T>>(context, instruction.sources[1]);
     const auto* const c = row_at<const Stored<T>>(context, instruction.sources[2]);
@@ -213,6 +231,85 @@ Handler atomic_handler(std::string_view operation, Type type) {
         return by_width<AtomicXor>(type);
     }
     return operation == "exch" ? by_width<AtomicExchange>(type) : nullptr;
+}
+
+namespace {
+
+template <typename F, typename T>
+void element(std::byte* destination, const std::byte* value) {
+    T operand;
+    std::memcpy(&operand, value, sizeof operand);
+    F::apply(reinterpret_cast<T*>(destination), operand, operand);
+}
+
+template <typename F>
+Element element_by_type(Type type) {
+    switch (type) {
+        case Type::s32:
+            return element<F, std::int32_t>;
+        case Type::s64:
+            return element<F, std::int64_t>;
+        default:
+            return bits_of(type) == 64 ? element<F, std::uint64_t> : element<F, std::uint32_t>;
+    }
+}
+
+template <bool Greater>
+Element element_select(Type type) {
+    switch (type) {
+        case Type::f16:
+            return element<NarrowSelect<Half, Greater>, std::uint16_t>;
+        case Type::bf16:
+            return element<NarrowSelect<Brain, Greater>, std::uint16_t>;
+        default:
+            break;
+    }
+    if (!is_integer(type) || bits_of(type) < 32) {
+        return nullptr;
+    }
+    if constexpr (Greater) {
+        return element_by_type<AtomicMax>(type);
+    } else {
+        return element_by_type<AtomicMin>(type);
+    }
+}
+
+Element element_add(Type type) {
+    switch (type) {
+        case Type::f32:
+            return element<FloatAdd32, std::uint32_t>;
+        case Type::f64:
+            return element<FloatAdd64, std::uint64_t>;
+        case Type::f16:
+            return element<NarrowAdd<add_half>, std::uint16_t>;
+        case Type::bf16:
+            return element<NarrowAdd<add_brain>, std::uint16_t>;
+        default:
+            return is_integer(type) && bits_of(type) >= 32 ? element_by_type<AtomicAdd>(type) : nullptr;
+    }
+}
+
+}  // namespace
+
+Element element_reduction(std::string_view operation, Type type) {
+    if (operation == "add") {
+        return element_add(type);
+    }
+    if (operation == "min" || operation == "max") {
+        return operation == "max" ? element_select<true>(type) : element_select<false>(type);
+    }
+    if (operation == "inc" || operation == "dec") {
+        return type != Type::u32    ? nullptr
+               : operation == "inc" ? element<AtomicIncrement, std::uint32_t>
+                                    : element<AtomicDecrement, std::uint32_t>;
+    }
+    if (!is_bits(type) || bits_of(type) < 32) {
+        return nullptr;
+    }
+    return operation == "and"   ? element_by_type<AtomicAnd>(type)
+           : operation == "or"  ? element_by_type<AtomicOr>(type)
+           : operation == "xor" ? element_by_type<AtomicXor>(type)
+                                : nullptr;
 }
 
 }  // namespace egpu::simulated

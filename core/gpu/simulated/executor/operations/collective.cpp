@@ -149,6 +149,39 @@ struct Max {
     }
 };
 
+/// min and max of f32 (PTX ISA 9.0, section 9.7.13.14): NaN wins with .NaN, else gives way; +0 is greater than -0.
+template <bool Greater, bool Absolute, bool KeepsNan>
+void scatter_float_reduction(Context& context, const Instruction& instruction, Mask mask, const Exchange& exchange) {
+    constexpr std::uint32_t kNan = 0x7fffffff;
+    bool any = false, any_nan = false;
+    std::uint32_t best = kNan;
+    for (Mask rest = exchange.arrived; rest != 0; rest &= rest - 1) {
+        auto bits = static_cast<std::uint32_t>(exchange.values[static_cast<unsigned>(std::countr_zero(rest))]);
+        bits &= Absolute ? 0x7fffffffU : ~0U;
+        if ((bits & 0x7fffffffU) > 0x7f800000U) {
+            any_nan = true;
+            continue;
+        }
+        // Bits of floats, mapped to integers of the same order.
+        const auto key = [](std::uint32_t value) { return (value & 0x80000000U) != 0 ? ~value : value | 0x80000000U; };
+        if (!any || (key(bits) > key(best)) == Greater) {
+            best = bits;
+        }
+        any = true;
+    }
+    const std::uint32_t result = KeepsNan && any_nan ? kNan : best;
+    auto* const destination = row_at<std::uint32_t>(context, instruction.destination);
+    for_lanes(mask, [&](unsigned lane) { destination[lane] = result; });
+}
+
+template <bool Greater>
+Scatter float_scatter(bool absolute, bool keeps_nan) {
+    return absolute ? (keeps_nan ? scatter_float_reduction<Greater, true, true>
+                                 : scatter_float_reduction<Greater, true, false>)
+                    : (keeps_nan ? scatter_float_reduction<Greater, false, true>
+                                 : scatter_float_reduction<Greater, false, false>);
+}
+
 void gather_nothing(Context&, const Instruction&, Mask, Exchange&) {}
 /// The leader is the lowest lane; all learn its number, it alone gets the predicate.
 void scatter_election(Context& context, const Instruction& instruction, Mask mask, const Exchange& exchange) {
@@ -227,6 +260,14 @@ Collective reduction(std::string_view operation, Type type) {
         return {gather, type == Type::s32 ? scatter_reduction<Signed, Max> : scatter_reduction<Unsigned, Max>};
     }
     return {};
+}
+
+Collective float_reduction(std::string_view operation, bool absolute, bool keeps_nan) {
+    const Gather gather = gather_values<std::uint32_t>;
+    if (operation == "min") {
+        return {gather, float_scatter<false>(absolute, keeps_nan)};
+    }
+    return operation == "max" ? Collective{gather, float_scatter<true>(absolute, keeps_nan)} : Collective{};
 }
 
 Collective election() {

@@ -10,6 +10,7 @@
 #include "gpu/simulated/executor/operations/form.hpp"
 #include "gpu/simulated/executor/operations/half_value.hpp"
 #include "gpu/simulated/executor/operations/lane.hpp"
+#include "gpu/simulated/executor/operations/narrow_float.hpp"
 
 namespace egpu::simulated {
 namespace {
@@ -276,6 +277,69 @@ bool convert_pair(Context& context, const Instruction& instruction, Mask mask) {
     return true;
 }
 
+/// cvt.rn.f16x2.e4m3x2 d, a and .e5m2x2: the lower byte is the lower half.
+template <float (*From)(std::uint8_t)>
+bool widen_bytes(Context& context, const Instruction& instruction, Mask mask) {
+    auto* const destination = row_at<std::uint32_t>(context, instruction.destination);
+    const auto* const source = row_at<const std::uint32_t>(context, instruction.sources[0]);
+    const bool relu = (instruction.variant & kRelu) != 0;
+    for_lanes(mask, [&](unsigned lane) {
+        const auto half = [&](std::uint32_t byte) {
+            const float value = From(static_cast<std::uint8_t>(byte));
+            return std::uint32_t{to_half(relu && !(value > 0) && value == value ? 0.0 : double{value}).bits};
+        };
+        destination[lane] = half(source[lane] >> 8) << 16 | half(source[lane]);
+    });
+    return true;
+}
+
+/// cvt.rn.satfinite.e4m3x2.f32 d, a, b: a is the upper byte; .f16x2 d, a.
+template <std::uint8_t (*To)(double), bool Halves>
+bool narrow_to_bytes(Context& context, const Instruction& instruction, Mask mask) {
+    auto* const destination = row_at<std::uint32_t>(context, instruction.destination);
+    const auto* const first = row_at<const std::uint32_t>(context, instruction.sources[0]);
+    const auto* const second = row_at<const std::uint32_t>(context, instruction.sources[Halves ? 0 : 1]);
+    const bool relu = (instruction.variant & kRelu) != 0;
+    for_lanes(mask, [&](unsigned lane) {
+        double high, low;
+        if constexpr (Halves) {
+            high = to_float(Half{static_cast<std::uint16_t>(first[lane] >> 16)});
+            low = to_float(Half{static_cast<std::uint16_t>(first[lane])});
+        } else {
+            high = std::bit_cast<float>(first[lane]);
+            low = std::bit_cast<float>(second[lane]);
+        }
+        const auto byte = [&](double value) {
+            return std::uint32_t{To(relu && std::signbit(value) && value == value ? 0.0 : value)};
+        };
+        destination[lane] = byte(high) << 8 | byte(low);
+    });
+    return true;
+}
+
+/// Conversions of pairs of 8-bit floats, which are 16 bits of a register.
+Form byte_form(Parts& parts, std::uint8_t flags) {
+    Form form;
+    form.variant = flags;
+    form.cost = cost::kConversion;
+    const std::string_view bytes = parts.take_any({"e4m3x2", "e5m2x2"});
+    const Type other = parts.take_type();
+    const bool finite = (flags & kFinite) != 0;
+    if (finite && (other == Type::f32 || other == Type::f16x2)) {
+        form.destination = Type::b16;
+        form.sources[0] = other == Type::f32 ? Type::f32 : Type::b32;
+        form.sources[1] = other == Type::f32 ? Type::f32 : Type::none;
+        form.handler = bytes == "e4m3x2"
+                           ? (other == Type::f32 ? narrow_to_bytes<to_e4m3, false> : narrow_to_bytes<to_e4m3, true>)
+                           : (other == Type::f32 ? narrow_to_bytes<to_e5m2, false> : narrow_to_bytes<to_e5m2, true>);
+    } else if (!finite && other == Type::f16x2) {
+        form.destination = Type::b32;
+        form.sources[0] = Type::b16;
+        form.handler = bytes == "e4m3x2" ? widen_bytes<from_e4m3> : widen_bytes<from_e5m2>;
+    }
+    return form;
+}
+
 std::uint8_t take_modes(Parts& parts) {
     static constexpr std::pair<std::string_view, std::uint8_t> kModes[] = {{"rn", 0},
                                                                            {"rz", 1},
@@ -306,6 +370,9 @@ Form select_convert(Parts& parts, bool& found) {
     found = true;
     Form form;
     form.variant = take_modes(parts);
+    if (parts.has("e4m3x2") || parts.has("e5m2x2")) {
+        return byte_form(parts, form.variant);
+    }
     form.destination = parts.take_type();
     form.sources[0] = parts.take_type();
     form.cost = cost::kConversion;

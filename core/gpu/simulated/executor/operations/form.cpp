@@ -16,6 +16,10 @@ bool Parts::take(std::string_view part) {
     return false;
 }
 
+bool Parts::has(std::string_view part) const {
+    return std::find(parts_.begin() + 1, parts_.end(), part) != parts_.end();
+}
+
 std::string_view Parts::take_any(std::initializer_list<std::string_view> parts) {
     for (const std::string_view part : parts) {
         if (take(part)) {

@@ -39,6 +39,7 @@ public:
     std::string_view root() const { return parts_.empty() ? std::string_view{} : parts_.front(); }
     /// True if `part` is there (behind the root); it is removed.
     bool take(std::string_view part);
+    bool has(std::string_view part) const;
     /// The first of these that is there, removed; "" if none is.
     std::string_view take_any(std::initializer_list<std::string_view> parts);
     /// The first part that is a type, removed; Type::none if there is none.

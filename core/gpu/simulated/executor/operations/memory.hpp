@@ -10,7 +10,7 @@
 
 namespace egpu::simulated {
 
-enum class AddressSpace : std::uint8_t { generic, global, constant, shared, local, parameter };
+enum class AddressSpace : std::uint8_t { generic, global, constant, shared, cluster, local, parameter };
 
 /// `frame_relative`: the address is that of a variable of the function's local memory (sources[0] is then unused).
 Resolver resolver_of(AddressSpace space, bool wide_address, bool frame_relative);
@@ -21,12 +21,24 @@ Handler load_handler(Type type, bool wide_destination);
 Handler store_handler(Type type, bool wide_source);
 /// atom and red: `operation` is "add", "cas", ...; nullptr where there is none for the type.
 Handler atomic_handler(std::string_view operation, Type type);
+/// One element's part of a reduction over memory (cp.reduce.async, red.async); nullptr where there is none.
+Element element_reduction(std::string_view operation, Type type);
 
 /// Address conversions: cvta, cvta.to, isspacep, and the address of a variable in local memory.
 Handler to_generic_handler(AddressSpace space, bool wide);
 Handler from_generic_handler(AddressSpace space, bool wide);
 Handler is_space_handler(AddressSpace space);
 Handler local_address_handler(bool wide);
+
+/// Clusters (cluster.cpp): mapa, getctarank, isspacep.shared; nullptr where there is no such form.
+Resolver cluster_resolver(bool wide_address);
+Handler map_address_handler(bool generic, bool wide);
+Handler rank_of_address_handler(bool generic, bool wide);
+Handler is_shared_handler(bool whole_cluster);
+/// Where bytes at a shared::cluster address are; nullptr (and a fault) where they are nowhere.
+std::byte* cluster_pointer(Context& context, unsigned lane, std::uint64_t inside, std::uint64_t bytes);
+/// destination (64 bits) = the generic address of sources[0] + offset in the space.
+Handler generic_address_handler(AddressSpace space, bool wide, bool frame_relative);
 
 /// Reports a fault of one lane; returns false, as handlers do.
 bool report(Context& context, FaultKind kind, unsigned lane, std::string text);

@@ -18,6 +18,7 @@ std::uint64_t nanoseconds() {
 
 template <bool Timer, typename Row, unsigned Shift>
 bool read(Context& context, const Instruction& instruction, Mask mask) {
+    context.timed = true;
     const auto value = static_cast<Row>((Timer ? nanoseconds() : context.cycles) >> Shift);
     Row* const destination = row_at<Row>(context, instruction.destination);
     for_lanes(mask, [&](unsigned lane) { destination[lane] = value; });
