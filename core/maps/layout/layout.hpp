@@ -9,7 +9,7 @@ namespace egpu::maps {
 
 /// What one shard has of a chunk, at least: the distance between shards at which no two of them come to share what an
 /// H200's memory hashes addresses to, wherever the map lies. (A vector addition of 16 Mi floats that counts four words
-/// at 128 shards, in eight pieces of memory: 1.013 to 1.024 of plain; 1.02 to 1.06 at 4 and 64 KiB, where it depends on
+/// at 128 shards, in eight pieces of memory: 1.009 to 1.027 of plain; 1.02 to 1.06 at 4 and 64 KiB, where it depends on
 /// the physical pages; 1.07 to 1.14 at 128 bytes, one line.)
 inline constexpr std::uint64_t kChunkBytes = 1024;
 
