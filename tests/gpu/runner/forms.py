@@ -3,6 +3,8 @@
 that the report shows; it raises AssertionError or Skip."""
 import json
 import os
+import shutil
+import subprocess
 import sys
 
 import faults
@@ -10,6 +12,7 @@ import live
 import overhead
 import repeated
 import states
+from places import ROOT
 from programs import Skip, build, check, equal, observe, run
 
 
@@ -82,8 +85,59 @@ def says_form(case, places, found):
         found.setdefault("says", []).append(observed.errors.strip()[-300:])
 
 
+def program_file(case, places):
+    """The case's eBPF programs as an object: an egpu may be tested where no clang is."""
+    source = case["programs"]
+    name = f"gpu-{os.path.basename(source).removesuffix('.c')}.o"
+    made = os.path.join(places.programs, name)
+    if places.prebuilt:
+        if not os.path.exists(made):
+            raise Skip(f"{name} is not among the programs built before (--prebuilt)")
+        return made
+    clang = shutil.which("clang")
+    if clang is None:
+        raise Skip("needs clang")
+    os.makedirs(places.programs, exist_ok=True)
+    include = os.path.join(ROOT, "core", "include")
+    done = subprocess.run([clang, "-target", "bpf", "-g", "-O2", "-I" + include, "-c", os.path.join(ROOT, source), "-o", made],
+                          capture_output=True, text=True, check=False, timeout=120)
+    check(done.returncode == 0, f"clang fails: {done.stderr}")
+    return made
+
+
+def metrics_of(summary, probe):
+    """{(kernel, name, other labels): value} of the case's own programs."""
+    names = {kernel["id"]: states.short(kernel) for kernel in summary["kernels"]}
+    found = {}
+    for metric in summary["metrics"]:
+        if metric["name"].split(".")[0] != probe:
+            continue
+        labels = tuple(sorted((label, str(value)) for label, value in metric.items()
+                              if label not in ("name", "value", "kernel", "unit")))
+        found[names[metric["kernel"]], metric["name"], labels] = metric["value"]
+    return found
+
+
+def both_form(case, places, found):
+    """The same programs in the same kernels on this GPU and on the simulated one: right results, the same counts."""
+    made = program_file(case, places)
+    counts = []
+    for simulated in (False, True) if not places.simulated else (True, True):
+        for _, command in commands(case, places):
+            options = (["--simulated"] if simulated and not places.simulated else []) + ["-p", made]
+            observed, summary = observe(places, command, options, case.get("time_limit", 60))
+            equal(observed.code, 0, f"exit code ({observed.errors[-1500:]})")
+            states.tell(summary, found, "simulated" if simulated else "", observed.errors)
+            states.check_states(case, summary, observed.errors)
+            counts.append(metrics_of(summary, os.path.basename(case["programs"]).split(".")[0]))
+    found.setdefault("says", []).append(f"{len(counts[0])} counts, together {sum(counts[0].values())}")
+    check(len(counts[0]) >= case["counts"], f"{len(counts[0])} counts, expected at least {case['counts']}: {counts[0]}")
+    equal(counts[0], counts[1], "counts on this GPU, and on the simulated one")
+
+
 FORMS = {
     "observe": observe_form,
+    "both": both_form,
     "says": says_form,
     "live": lambda case, places, found: live.live_form(case, places, found, commands(case, places)),
     "faults": lambda case, places, found: faults.faults_form(case, places, found, commands(case, places)),
@@ -97,6 +151,12 @@ def build_all(cases, places):
     """Builds every program of the cases: for a machine without nvcc, or to spend no time on it there."""
     failed = 0
     for case in cases:
+        if "programs" in case:
+            try:
+                print(program_file(case, places), flush=True)
+            except (Skip, AssertionError) as problem:
+                failed += 1
+                print(f"{case['programs']}: {problem}", file=sys.stderr)
         for source, runtime, options in programs_of(case):
             if places.simulated and "simulated" in case:
                 continue
