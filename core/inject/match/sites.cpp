@@ -12,6 +12,7 @@
 #include "inject/match/match.hpp"
 #include "inject/match/outline.hpp"
 #include "inject/match/spaces.hpp"
+#include "inject/match/ways_out.hpp"
 
 namespace egpu::inject {
 namespace {
@@ -246,6 +247,10 @@ Matches find_sites(const ptx::Module& module, const std::vector<const ptx::Funct
     if (functions.empty())
         return matches;
     if (point.event == Event::kernel_entry || point.event == Event::kernel_exit) {
+        if (point.event == Event::kernel_exit && !can_leave(module, functions)) {
+            matches.notes.push_back(note("EGPU-P253", "no thread ever leaves this kernel: it has no exit"));
+            return matches;
+        }
         Site whole;
         whole.function = functions.front();
         matches.sites.push_back(std::move(whole));

@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "inject/rewrite/exit.hpp"
+#include "inject/match/ways_out.hpp"
 #include "inject/rewrite/groups.hpp"
 #include "inject/rewrite/writer.hpp"
 

@@ -9,11 +9,10 @@
 //   before:  ret;                     after:  <programs> <flush>
 //                                             ret;
 // Control that reaches the closing brace of an entry leaves it too (PTX ISA 9.7.12): the text stands before the brace.
-#include "inject/rewrite/exit.hpp"
-
 #include <fmt/format.h>
 
 #include "inject/match/flow.hpp"
+#include "inject/match/ways_out.hpp"
 #include "inject/rewrite/writer.hpp"
 
 namespace egpu::inject {
@@ -45,27 +44,6 @@ ptx::Range guard_range(const ptx::Module& module, const ptx::Instruction& instru
 }
 
 }  // namespace
-
-bool leaves_kernel(const ptx::Function& function, const ptx::Instruction& instruction) {
-    return instruction.parts.front() == "exit" || (function.is_entry && instruction.parts.front() == "ret");
-}
-
-bool every_exit_is_in_the_entry(const ptx::Module& module, const std::vector<const ptx::Function*>& functions) {
-    bool any = false;
-    for (const auto* function : functions) {
-        const Outline outline(module, *function);
-        for (const auto& item : outline.items()) {
-            const auto* instruction = item.instruction();
-            if (instruction == nullptr || !leaves_kernel(*function, *instruction))
-                continue;
-            if (!function->is_entry)
-                return false;
-            any = true;
-        }
-        any = any || (function->is_entry && may_fall_off_the_end(outline));
-    }
-    return any;
-}
 
 Status rewrite_exit(FunctionWriter& writer, const ptx::Instruction& instruction, const Firings& firings) {
     auto text = leaving_text(writer, firings);

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "inject/match/ways_out.hpp"
 #include "inject/rewrite/accumulators.hpp"
-#include "inject/rewrite/exit.hpp"
 #include "inject/rewrite/writer.hpp"
 
 namespace egpu::inject {

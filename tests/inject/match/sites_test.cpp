@@ -52,6 +52,19 @@ TEST(Sites, ByEventAndSpace) {
     EXPECT_EQ(opcodes(module, "gpu/kernel_entry").size(), 1u);
 }
 
+TEST(Sites, AKernelThatNobodyLeavesHasNoExit) {
+    for (const char* body : {"ret;", "L: @%p1 exit; bra L;", "ld.u32 %r1, [%rd1];"})
+        EXPECT_EQ(sites_of(kernel(body), "gpu/kernel_exit").sites.size(), 1u) << body;
+    const auto endless = kernel("L: ld.u32 %r1, [%rd1]; bra L;");
+    for (const char* section : {"gpu/kernel_exit", "gpu.grid/kernel_exit"}) {
+        const Matches matches = sites_of(endless, section);
+        EXPECT_TRUE(matches.sites.empty()) << section;
+        ASSERT_EQ(matches.notes.size(), 1u) << section;
+        EXPECT_EQ(matches.notes[0].code, "EGPU-P253");
+    }
+    EXPECT_EQ(sites_of(endless, "gpu/kernel_entry").sites.size(), 1u);
+}
+
 TEST(Sites, AsynchronousCopiesAreAnEventOfTheirOwn) {
     const auto module = kernel(kBody, kBefore);
     using ::testing::ElementsAre;

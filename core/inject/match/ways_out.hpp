@@ -14,4 +14,7 @@ bool leaves_kernel(const ptx::Function& function, const ptx::Instruction& instru
 /// True where threads can leave the kernel, and only from its entry function.
 bool every_exit_is_in_the_entry(const ptx::Module& module, const std::vector<const ptx::Function*>& functions);
 
+/// True where threads can leave the kernel at all: one that loops for ever has no exit.
+bool can_leave(const ptx::Module& module, const std::vector<const ptx::Function*>& functions);
+
 }  // namespace egpu::inject
