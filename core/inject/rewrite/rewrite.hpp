@@ -66,7 +66,7 @@ struct RewriteResult {
     std::uint32_t sites = 0;  ///< places in the kernel at which some program runs
     std::uint32_t accumulators = 0;
     std::uint32_t instructions_added = 0;
-    Target required;  ///< the .version that the text needs
+    Target required;                      ///< the .version that the text needs
     std::chrono::nanoseconds planning{};  ///< until all firings were known
 };
 

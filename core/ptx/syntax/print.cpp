@@ -39,7 +39,8 @@ std::string_view space_word(const Variable& variable) {
 
 class Printer {
 public:
-    explicit Printer(std::string& out) : out_(out) {}
+    /// `text` is the module's, to which ranges refer.
+    explicit Printer(std::string& out, std::string_view text = {}) : out_(out), text_(text) {}
 
     void operands(const std::vector<Operand>& all, std::string_view separator = ", ") {
         for (const Operand& one : all) {
@@ -121,6 +122,12 @@ public:
         }
         out_ += '\n';
         scope(*one.body);
+    }
+
+    /// A variable with what ends it: a comma where another name of the same statement follows.
+    void statement_of(const Variable& one) {
+        variable(one, one.name.data() != text_at(one.range));
+        out_ += last_of(one.range) == ',' ? ",\n" : ";\n";
     }
 
     /// Directives with and without a semicolon of their own; those without end with their line.
@@ -216,16 +223,6 @@ private:
         out_ += "}\n";
     }
 
-public:
-    /// A variable with what ends it: a comma where another name of the same statement follows.
-    void statement_of(const Variable& one) {
-        variable(one, one.name.data() != text_at(one.range));
-        out_ += last_of(one.range) == ',' ? ",\n" : ";\n";
-    }
-
-    void in_text(std::string_view text) { text_ = text; }
-
-private:
     const char* text_at(Range range) const { return text_.data() + range.begin; }
     char last_of(Range range) const { return text_[range.end - 1]; }
 
@@ -236,9 +233,7 @@ private:
 /// What stands at module scope, in the order of the text.
 class ModulePrinter {
 public:
-    ModulePrinter(const Module& module, std::string& out) : module_(module), out_(out), printer_(out) {
-        printer_.in_text(*module.text);
-    }
+    ModulePrinter(const Module& module, std::string& out) : module_(module), out_(out), printer_(out, *module.text) {}
 
     void run() {
         head();
