@@ -24,6 +24,8 @@ const char* space_name(ptx::AccessSpace space) {
             return "const";
         case ptx::AccessSpace::param:
             return "param";
+        case ptx::AccessSpace::texture:
+            return "texture";
         case ptx::AccessSpace::generic:
             break;
     }
