@@ -129,7 +129,7 @@ def both_form(case, places, found):
             equal(observed.code, 0, f"exit code ({observed.errors[-1500:]})")
             states.tell(summary, found, "simulated" if simulated else "", observed.errors)
             states.check_states(case, summary, observed.errors)
-            counts.append(metrics_of(summary, os.path.basename(case["programs"]).split(".")[0]))
+            counts.append(metrics_of(summary, os.path.basename(made).split(".")[0]))
     found.setdefault("says", []).append(f"{len(counts[0])} counts, together {sum(counts[0].values())}")
     check(len(counts[0]) >= case["counts"], f"{len(counts[0])} counts, expected at least {case['counts']}: {counts[0]}")
     equal(counts[0], counts[1], "counts on this GPU, and on the simulated one")
