@@ -896,8 +896,6 @@ def copies():
             pick=lambda k: [random_value('u64'), random_value('u64'), [0, 4, 8, 12, 16, 1, 7][k]], count=7)
     fixture(f'{both}cp.async.ca.shared.global [%sh+16], [%buf], 8, %2; cp.async.wait_all; ld.shared.u64 %d, [%sh+16];',
             ['u64'], ['u64', 'u64', 'pred'], lambda a, b, ignored: 0 if ignored else a, count=6)
-    fixture(f'{both}createpolicy.fractional.L2::evict_first.b64 %x, 0f3F800000; cp.async.cg.shared.global.L2::cache_hint [%sh+16], [%buf], 16, %x; '
-            'cp.async.wait_all; ld.shared.v2.u64 {%d, %e}, [%sh+16];', ['u64', 'u64'], ['u64', 'u64'], lambda a, b: (a, b), count=2)
     for form, arrivals in [('.noinc', 1), ('', 2)]:
         more = '' if form else 'mbarrier.arrive.shared.b64 %x, [%sh]; mbarrier.arrive.shared.b64 %x, [%sh]; '
         fixture(f'mbarrier.init.shared.b64 [%sh], {arrivals}; st.global.u64 [%buf], %0; cp.async.ca.shared.global [%sh+16], [%buf], 8; '
@@ -912,9 +910,6 @@ def bulk_copies():
     for target in ['shared::cluster', 'shared::cta']:
         fixture(f'st.global.v2.u64 [%buf], {{%0, %0}}; {ready}{expect}cp.async.bulk.{target}.global.{complete} [%sh+16], [%buf], 16, [%sh]; '
                 f'{WAIT} ld.shared.u64 %d, [%sh+24];', ['u64', 'pred'], ['u64'], lambda a: (a, 1), count=2)
-    fixture(f'st.shared.v2.u64 [%sh+32], {{%0, %0}}; {ready}{expect}mapa.shared::cluster.u64 %x, %sh, 0; '
-            f'cp.async.bulk.shared::cluster.shared::cta.{complete} [%x+16], [%sh+32], 16, [%x]; {WAIT} ld.shared.u64 %d, [%sh+24];',
-            ['u64', 'pred'], ['u64'], lambda a: (a, 1), count=2)
     fixture('st.shared.v2.u64 [%sh+16], {%0, %1}; fence.proxy.async; cp.async.bulk.global.shared::cta.bulk_group [%buf+16], [%sh+16], 16; '
             'cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; cp.async.bulk.wait_group 0; ld.global.v2.u64 {%d, %e}, [%buf+16];',
             ['u64', 'u64'], ['u64', 'u64'], lambda a, b: (a, b), count=3)
@@ -943,13 +938,19 @@ def bulk_reductions():
                          for o in range(0, 16, width * n // 8))
         fixture(f'{stores}fence.proxy.async; cp.reduce.async.bulk.global.shared::cta.bulk_group.add{noftz}.{t} [%buf+16], [%sh+16], 16; {done}'
                 f'ld.global.b{n} %d, [%buf+{32 - n // 8}];', [t], [t, t], lambda a, b: exact_sum(f, [decode(f, a), decode(f, b)], 'rn'), count=6)
+
+
+def cluster_of_one():
+    ready = 'mbarrier.init.shared.b64 [%sh], 1; fence.mbarrier_init.release.cluster; fence.proxy.async; '
+    expect = 'mbarrier.arrive.expect_tx.shared.b64 %x, [%sh], 16; '
+    complete = 'mbarrier::complete_tx::bytes'
+    fixture(f'st.shared.v2.u64 [%sh+32], {{%0, %0}}; {ready}{expect}mapa.shared::cluster.u64 %x, %sh, 0; '
+            f'cp.async.bulk.shared::cluster.shared::cta.{complete} [%x+16], [%sh+32], 16, [%x]; {WAIT} ld.shared.u64 %d, [%sh+24];',
+            ['u64', 'pred'], ['u64'], lambda a: (a, 1), count=2)
     fixture('st.shared.v4.u32 [%sh+16], {%0, %0, %0, %0}; st.shared.v4.u32 [%sh+32], {%1, %1, %1, %1}; mbarrier.init.shared.b64 [%sh], 1; '
             'fence.mbarrier_init.release.cluster; fence.proxy.async; mbarrier.arrive.expect_tx.shared.b64 %x, [%sh], 16; '
             'cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%sh+16], [%sh+32], 16, [%sh]; '
             f'{WAIT} ld.shared.u32 %d, [%sh+28];', ['u32', 'pred'], ['u32', 'u32'], lambda a, b: ((a + b) & 0xFFFFFFFF, 1), count=3)
-
-
-def cluster_of_one():
     fixture('mapa.shared::cluster.u64 %x, %sh, 0; st.shared::cluster.u32 [%x+4], %0; ld.shared.u32 %d, [%sh+4]; '
             'getctarank.shared::cluster.u64 %e, %x;', ['u32', 'u32'], ['u32'], lambda a: (a, 0), count=2)
     fixture('cvta.shared.u64 %x, %sh; mapa.u64 %x, %x, 0; st.u32 [%x+4], %0; ld.shared.u32 %d, [%sh+4]; getctarank.u64 %e, %x;',
@@ -981,13 +982,19 @@ def hints():
             ['u32'], ['u32'], lambda a: a, count=1)
 
 
+def cache_hints():
+    """A file of their own: see kNotTaken of instruction_test.cpp."""
+    hints()
+    both = 'st.global.u64 [%buf], %0; st.global.u64 [%buf+8], %1; '
+    fixture(f'{both}createpolicy.fractional.L2::evict_first.b64 %x, 0f3F800000; cp.async.cg.shared.global.L2::cache_hint [%sh+16], [%buf], 16, %x; '
+            'cp.async.wait_all; ld.shared.v2.u64 {%d, %e}, [%sh+16];', ['u64', 'u64'], ['u64', 'u64'], lambda a, b: (a, b), count=2)
+
+
 def asynchronous():
     barriers()
     copies()
     bulk_copies()
     bulk_reductions()
-    cluster_of_one()
-    hints()
 
 
 # --- 8-bit floats -----------------------------------------------------------------------------------------------------
@@ -1031,7 +1038,8 @@ def relu_byte(t, negative, value):
 
 for name, make in [('integer', integers), ('logic_and_memory', logic), ('float', exact_floats), ('approximation', approximations),
                    ('half', halves), ('conversion', conversions),
-                   ('asynchronous', asynchronous), ('narrow', narrow_floats)]:
+                   ('asynchronous', asynchronous), ('narrow', narrow_floats),
+                   ('cluster_of_one', cluster_of_one), ('cache_hint', cache_hints)]:
     make()
 for name, fixtures in out.items():
     with open(f'{sys.argv[1]}/{name}.fixtures', 'w') as file:

@@ -121,7 +121,8 @@ double value_of(const std::string& type, std::uint64_t bits) {
 }  // namespace
 
 std::vector<std::string> fixture_files() {
-    return {"integer", "logic_and_memory", "float", "approximation", "half", "conversion", "asynchronous", "narrow"};
+    return {"integer",    "logic_and_memory", "float",  "approximation",  "half",
+            "conversion", "asynchronous",     "narrow", "cluster_of_one", "cache_hint"};
 }
 
 std::vector<Fixture> read_fixtures(const std::string& path) {
