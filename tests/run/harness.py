@@ -80,6 +80,13 @@ def segments(pids):
     return sorted(name for name in os.listdir("/dev/shm") if name in own)
 
 
+def left_in_shared_memory(before):
+    """What is in /dev/shm and was not before, without the sessions of processes that live: other tests run meanwhile."""
+    def lives(name):
+        return name.startswith("egpu-") and os.path.exists("/proc/" + name.split("-")[2].split(".")[0])
+    return sorted(name for name in set(os.listdir("/dev/shm")) - set(before) if not lives(name))
+
+
 def wait_for(condition, what, seconds=20):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

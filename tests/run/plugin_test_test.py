@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import BUILD, EGPU, SOURCE, case, check, end, equal, finish, wait_for
+from harness import BUILD, EGPU, SOURCE, case, check, end, equal, finish, left_in_shared_memory, wait_for
 
 PLUGIN = os.path.join(BUILD, "tests", "plugins-bad", "ends_in_run.so")
 CASES = """egpu-test: 1
@@ -37,7 +37,7 @@ def tested(way, run=VECADD, *words, **environment):
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=120, text=True,
                               env=dict(os.environ, ENDS_BY=way, MARK=mark, **environment))
         took = time.monotonic() - started
-        equal(sorted(set(os.listdir("/dev/shm")) - before), [], "left in shared memory")
+        equal(left_in_shared_memory(before), [], "left in shared memory")
         equal(marked(f"MARK={mark}"), [], "processes that are left")
     return done, took
 
@@ -111,7 +111,7 @@ def ends_with_it():
         wait_for(lambda: len(marked(f"MARK={mark}")) >= 3 and set(os.listdir("/dev/shm")) - before, "the application")
         end(process, signal.SIGTERM)
         wait_for(lambda: not marked(f"MARK={mark}"), "the end of all that it started")
-        equal(sorted(set(os.listdir("/dev/shm")) - before), [], "left in shared memory")
+        equal(left_in_shared_memory(before), [], "left in shared memory")
 
 
 @case("--limit takes seconds")

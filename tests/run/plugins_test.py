@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import BUILD, EGPU, ENDINGS, SOURCE, WORKLOAD, Skip, case, check, end, equal, finish, observed, wait_for
+from harness import BUILD, EGPU, ENDINGS, SOURCE, WORKLOAD, Skip, case, check, end, equal, finish, left_in_shared_memory, observed, wait_for
 
 BAD = os.path.join(BUILD, "tests", "plugins-bad")
 VECADD = [WORKLOAD, "vecadd", "--elements", "1024", "--launches", "2"]
@@ -285,7 +285,7 @@ def lost(name, way, said, command, code, out=b""):
             over = name == "closed files at the end" and process.returncode == 125
             check(process.returncode == code or over, f"exit code {process.returncode}, with {text}")
             check(out in stdout, f"the application's own output: {stdout!r}")
-            equal(sorted(set(os.listdir("/dev/shm")) - set(before)), [], "left in shared memory")
+            equal(left_in_shared_memory(before), [], "left in shared memory")
             check(not os.path.exists(summary) or way == "close", "a summary of a run that was not seen to its end")
 
 
