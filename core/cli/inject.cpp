@@ -143,6 +143,12 @@ std::optional<std::vector<ebpf::InjectionPoint>> points_of(const InjectOptions& 
 }
 
 int run_inject(const InjectOptions& options) {
+    const host::KernelSelection& kernels = options.probes.kernels;
+    if (!(kernels.include.empty() && kernels.exclude.empty()) && options.probes.what.empty()) {
+        print_errors({error("EGPU-X050", "-k chooses among the kernels that get copies, and there is no -p",
+                            "without -p egpu inject looks at every kernel")});
+        return kUsage;
+    }
     if (options.identity)
         return report_identity(options.files, options.assemble);
     if (!options.all_sites.empty())
@@ -188,6 +194,7 @@ void add_inject(CLI::App& app, int* exit_code) {
     identity->excludes(all_sites, sites, stats, diff);
     all_sites->excludes(sites, stats, diff);
     sites->excludes(stats, diff);
+    stats->excludes(diff);
     command->callback([options, exit_code] { *exit_code = run_inject(*options); });
 }
 

@@ -105,5 +105,21 @@ TEST(GpuTime, IsAFieldOfItsNameInNanoseconds) {
     }
 }
 
+TEST(Traffic, IsAtLeastWhereAProgramCountsAPartOfWhatTheKernelDoes) {
+    SessionView view = testing::session_view({testing::traffic_map("bandwidth")}, {"bandwidth"});
+    view.maps[0].map = view.catalogue.maps.data();
+    view.drained = true;
+    testing::launch(view, 1, 4);
+    testing::launch(view, 2, 4);
+    testing::set_entry(view, 0, {1, 0, 0}, {4096, 1024});
+    EXPECT_FALSE(kernel_metrics(view).at(1).at_least);
+    // "vector_add: 3 asynchronous copies (cp.async) are not counted at 'mem'"
+    view.catalogue.probes[0].in_part = {1};
+    const auto metrics = kernel_metrics(view);
+    EXPECT_EQ(metrics.at(1).read_bytes.value(), 4096u);
+    EXPECT_TRUE(metrics.at(1).at_least);
+    EXPECT_FALSE(metrics.at(2).at_least) << "another kernel";
+}
+
 }  // namespace
 }  // namespace egpu::host

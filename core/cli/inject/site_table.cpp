@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -72,13 +73,18 @@ std::array<std::string, SiteTable::kColumns.size()> row_of(const ptx::Module& mo
     const std::string space = !accesses           ? "-"
                               : site.tested_space ? fmt::format("{}?", space_name(*site.tested_space))
                                                   : std::string(space_name(site.access.space));
+    const bool constant = site.access.bytes == ptx::MemoryAccess::Bytes::constant;
+    const std::string bytes = !accesses  ? "-"
+                              : constant ? fmt::format("{}", site.access.bytes_per_lane())
+                              : site.access.bytes == ptx::MemoryAccess::Bytes::unknown ? std::string("n/a")
+                                                                                       : std::string("at run time");
     return {where,
             ebpf::to_name(event),
             fmt::format("{}", lines.line_of(site.instruction->range.begin)),
             source_of(module, site.source),
             std::string(site.instruction->opcode),
             space,
-            accesses ? fmt::format("{}", site.access.bytes_per_lane()) : "-",
+            bytes,
             fmt::format("{}", site.loop_depth)};
 }
 
@@ -87,6 +93,8 @@ std::array<std::string, SiteTable::kColumns.size()> row_of(const ptx::Module& mo
 SiteTable site_table(const NamedModule& named, const std::vector<ebpf::InjectionPoint>& points) {
     SiteTable table;
     const LineFinder lines(*named.module.text);
+    std::set<std::array<std::string, SiteTable::kColumns.size()>> seen_rows;
+    std::set<std::string> seen_notes;
     for (const auto* kernel : kernels_of(named.module)) {
         const auto functions = inject::reachable_functions(named.module, *kernel);
         if (!functions) {
@@ -98,10 +106,14 @@ SiteTable site_table(const NamedModule& named, const std::vector<ebpf::Injection
             if (!point.kernel_pattern.empty() && !kernel_name_matches(point.kernel_pattern, kernel->name))
                 continue;
             const auto matches = inject::find_sites(named.module, *functions, point);
+            // Points that differ in their granularity, or name a space each, have places in common.
             for (const auto& site : matches.sites)
-                table.rows.push_back(row_of(named.module, lines, *kernel, point.event, site));
+                if (auto row = row_of(named.module, lines, *kernel, point.event, site); seen_rows.insert(row).second)
+                    table.rows.push_back(std::move(row));
             for (const auto& note : matches.notes)
-                table.notes.push_back(fmt::format("{}: {}  [{}]", kernel->name, note.message, note.code));
+                if (auto text = fmt::format("{}: {}  [{}]", kernel->name, note.message, note.code);
+                    seen_notes.insert(text).second)
+                    table.notes.push_back(std::move(text));
         }
     }
     return table;

@@ -262,6 +262,7 @@ std::string to_json(const Catalogue& catalogue) {
                           {"sites", probe.sites},
                           {"kernels", probe.kernels},
                           {"notes", probe.notes},
+                          {"in_part", probe.in_part},
                           {"attached_unix_ms", probe.attached_unix_ms},
                           {"detached_unix_ms", probe.detached_unix_ms},
                           {"maps", uses_to_json(probe.maps)}});
@@ -323,6 +324,8 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
             probe.sites = entry.at("sites");
             probe.kernels = entry.at("kernels");
             probe.notes = entry.at("notes").get<std::vector<std::string>>();
+            if (entry.contains("in_part"))  // not in recordings of an older build
+                probe.in_part = entry.at("in_part").get<std::vector<std::uint32_t>>();
             probe.attached_unix_ms = entry.at("attached_unix_ms");
             probe.detached_unix_ms = entry.at("detached_unix_ms");
             probe.maps = uses_from_json(entry.value("maps", json()));

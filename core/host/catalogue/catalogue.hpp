@@ -87,9 +87,10 @@ struct Probe {
     std::string reason;
     std::uint32_t sites = 0;
     std::uint32_t kernels = 0;
-    std::vector<std::string> notes;     ///< "2 tensor copies: unknown size"
-    std::int64_t attached_unix_ms = 0;  ///< when it was added to the running session, last; 0: there from the start
-    std::int64_t detached_unix_ms = 0;  ///< when it was removed; 0: it was not
+    std::vector<std::string> notes;      ///< "2 tensor copies: unknown size"
+    std::vector<std::uint32_t> in_part;  ///< ids of kernels in which it counts a part of what it asks for: see notes
+    std::int64_t attached_unix_ms = 0;   ///< when it was added to the running session, last; 0: there from the start
+    std::int64_t detached_unix_ms = 0;   ///< when it was removed; 0: it was not
     /// Maps that the program names, a refused one's too; nullopt in a recording of an older build.
     std::optional<std::vector<MapUse>> maps;
 };

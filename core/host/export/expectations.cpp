@@ -136,6 +136,23 @@ std::string nothing_counted(const SessionView& view, const std::vector<Counter>&
     return why;
 }
 
+/// The note of a kernel that was launched and of which a program of the probe counts a part; "" where there is none.
+std::string counted_in_part(const SessionView& view, const std::string& probe, const std::string& pattern) {
+    for (const Probe& program : view.catalogue.probes)
+        for (const std::uint32_t id : program.in_part) {
+            if (program.probe != probe || id < 1 || id > view.catalogue.kernels.size())
+                continue;
+            const Kernel& kernel = view.catalogue.kernels[id - 1];
+            if (!concerns(pattern, kernel) || view.counts[id - 1].launches == 0)
+                continue;
+            const auto note = std::find_if(program.notes.begin(), program.notes.end(), [&](const std::string& text) {
+                return text.starts_with(kernel.name + ": ");
+            });
+            return note != program.notes.end() ? *note : kernel.name + " is counted in part";
+        }
+    return {};
+}
+
 /// Why a probe's totals may be more than they show; "" where they are exact.
 std::string why_at_least(const SessionView& view, const std::string& probe, const std::string& pattern) {
     if (!view.drained)
@@ -144,7 +161,8 @@ std::string why_at_least(const SessionView& view, const std::string& probe, cons
         return fmt::format("{} launches were of kernels that egpu has not seen", format_count(view.unknown_launches));
     if (view.unasked_launches != 0 || view.partly_counted_graphs != 0 || view.other_processes != 0)
         return "not every launch is known";
-    for (auto why : {full_map(view, probe), out_of_reach(view, probe, pattern), missed(view, probe, pattern)})
+    for (auto why : {full_map(view, probe), out_of_reach(view, probe, pattern), missed(view, probe, pattern),
+                     counted_in_part(view, probe, pattern)})
         if (!why.empty())
             return why;
     return {};

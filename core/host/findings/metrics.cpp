@@ -67,7 +67,8 @@ void complete_traffic(const MapData& data, const SessionView& view, std::map<std
             entry.written_bytes = entry.written_bytes.value_or(0);
         // Launches that --sample or --overhead leaves out are said in the launches' own column.
         const std::uint64_t sampled_out = view.counts[kernel.id - 1].left_out;
-        entry.at_least = !whole || coverage.covered + sampled_out < coverage.launches;
+        entry.at_least =
+            !whole || coverage.covered + sampled_out < coverage.launches || counts_in_part(view, data, kernel.id);
     }
 }
 

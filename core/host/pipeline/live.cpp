@@ -313,6 +313,7 @@ void Pipeline::count_places() {
         probe.sites = probe.kernels = 0;
         probe.state = ProbeState::matched_nothing;
         probe.notes.clear();
+        probe.in_part.clear();
     }
     for (const auto& kernel : catalogue_.kernels)
         count_places_of(kernel);

@@ -295,6 +295,8 @@ void Pipeline::count_places_of(const Kernel& kernel) {
     const auto add_notes = [&](Probe& probe, const std::vector<Diagnostic>& notes) {
         for (const auto& note : notes)
             probe.notes.push_back(fmt::format("{}: {}", kernel.name, note.message));
+        if (!notes.empty())
+            probe.in_part.push_back(kernel.id);
     };
     for (auto at = unplaced_.lower_bound({kernel.id, 0}); at != unplaced_.end() && at->first.first == kernel.id; ++at)
         if (Probe& probe = catalogue_.probes.at(at->first.second); probe.state != ProbeState::detached)

@@ -2,6 +2,7 @@
 #include "host/probesets/expected_metrics.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,7 +29,7 @@ Dimension dimension_of_role(ebpf::Role role) {
 
 /// Labels of a map's values, as the summary gives them.
 std::vector<Label> labels_of(const ebpf::MapDefinition& map) {
-    std::vector<Label> labels = {{"map", {}}};
+    std::vector<Label> labels = {{"map", {map.name}}};
     for (const auto& field : map.key.fields) {
         if (field.role == ebpf::Role::kernel_id || field.role == ebpf::Role::site_id)
             labels.push_back({"kernel", {}});
@@ -43,6 +44,19 @@ std::vector<Label> labels_of(const ebpf::MapDefinition& map) {
         labels.push_back(std::move(label));
     }
     return labels;
+}
+
+/// A figure may be in several maps: the label "map" has the names of all of them.
+void name_all_maps(std::vector<KnownMetric>& metrics) {
+    std::map<std::string, std::vector<std::string>> maps;
+    for (const auto& metric : metrics)
+        for (const auto& label : metric.labels)
+            if (label.name == "map")
+                maps[metric.name].insert(maps[metric.name].end(), label.values.begin(), label.values.end());
+    for (auto& metric : metrics)
+        for (auto& label : metric.labels)
+            if (label.name == "map")
+                label.values = maps[metric.name];
 }
 
 bool has_field(const ebpf::TypeShape& shape, std::string_view name) {
@@ -162,6 +176,7 @@ std::vector<KnownMetric> metrics_of(const LoadedProbe& probe) {
         }
         add_derived(probe.name, map, metrics);
     }
+    name_all_maps(metrics);
     return metrics;
 }
 

@@ -47,6 +47,13 @@ std::vector<const Probe*> refused_users(const SessionView& view, const MapData& 
     return refused;
 }
 
+bool counts_in_part(const SessionView& view, const MapData& data, std::uint32_t kernel_id) {
+    return std::any_of(view.catalogue.probes.begin(), view.catalogue.probes.end(), [&](const Probe& program) {
+        return uses_map(view.catalogue, program, data) &&
+               std::find(program.in_part.begin(), program.in_part.end(), kernel_id) != program.in_part.end();
+    });
+}
+
 std::string refused_text(const std::vector<const Probe*>& programs) {
     if (programs.empty())
         return {};

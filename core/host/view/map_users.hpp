@@ -15,6 +15,9 @@ bool uses_map(const Catalogue& catalogue, const Probe& program, const MapData& d
 /// Programs that would count into the map and were refused: what the others counted is what they did.
 std::vector<const Probe*> refused_users(const SessionView& view, const MapData& data);
 
+/// True where a program that counts into the map counts only a part of what the kernel does: its notes say what not.
+bool counts_in_part(const SessionView& view, const MapData& data, std::uint32_t kernel_id);
+
 /// "program on_exit was refused", "programs on_entry and on_exit were refused"; "" where there is none.
 std::string refused_text(const std::vector<const Probe*>& programs);
 

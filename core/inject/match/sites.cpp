@@ -91,8 +91,9 @@ bool can_be_timed(const ptx::Instruction& instruction, const ptx::MemoryAccess& 
 void add_notes(const NotCounted& missed, const ebpf::InjectionPoint& point, std::vector<Diagnostic>& notes) {
     if (missed.async_copies > 0)
         notes.push_back(note("EGPU-P250",
-                             fmt::format("{} asynchronous copies (cp.async) are not counted at '{}'",
-                                         missed.async_copies, ebpf::to_name(point.event)),
+                             fmt::format("{} asynchronous {} (cp.async) {} not counted at '{}'", missed.async_copies,
+                                         missed.async_copies == 1 ? "copy" : "copies",
+                                         missed.async_copies == 1 ? "is" : "are", ebpf::to_name(point.event)),
                              "they are an event of their own: gpu/async_copy"));
     if (missed.unknown > 0)
         notes.push_back(note("EGPU-P251", fmt::format("{} accesses are not counted: what they do to memory isn't in "
@@ -133,7 +134,8 @@ public:
                 }
                 continue;
             }
-            if (access->kind == AccessKind::async_copy && point_.event != Event::async_copy)
+            // They read: a program at loads may take itself for one of them.
+            if (access->kind == AccessKind::async_copy && (point_.event == Event::load || point_.event == Event::mem))
                 ++missed_.async_copies;
             if (!event_takes(point_.event, access->kind))
                 continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From programs to firings. A program that doesn't read a site field is specialised once for all sites that differ
 // only in it.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -54,6 +55,9 @@ public:
                 continue;
             Matches matches = find_sites(*request_.module, request_.functions, point);
             plan_.outcomes[program].notes = std::move(matches.notes);
+            if (counts_copies_too(program))
+                std::erase_if(plan_.outcomes[program].notes,
+                              [](const Diagnostic& note) { return note.code == "EGPU-P250"; });
             reads_site_ = reads_field(program, "site");
             reads_space_ = reads_field(program, "space");
             unsaid_.clear();
@@ -67,6 +71,14 @@ public:
 
 private:
     using Place = std::pair<const ptx::Function*, std::pair<const ptx::Instruction*, ebpf::Event>>;
+
+    /// Another program of the same object is at asynchronous copies: this one need not say that it isn't.
+    bool counts_copies_too(std::size_t program) const {
+        return std::any_of(request_.programs.begin(), request_.programs.end(), [&](const AttachedProgram& other) {
+            return other.object == request_.programs[program].object &&
+                   other.program->point.event == ebpf::Event::async_copy;
+        });
+    }
 
     Status add_site(std::size_t program, const Site& site) {
         const auto event = request_.programs[program].program->point.event;
