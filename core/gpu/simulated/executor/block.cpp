@@ -180,7 +180,7 @@ void Block::report_stuck() {
     context.fault.lane = static_cast<unsigned>(std::countr_zero(first->live()));
     context.fault.text = fmt::format(
         "all warps of the {} wait, and {}; {}{}", launch_.cluster.count() > 1 ? "cluster" : "block",
-        beyond_block ? "nothing can end that" : "no barrier can complete", waiting, shown > 4 ? "; ..." : "");
+        beyond_block ? "nobody else runs who could end that" : "no barrier can complete", waiting, shown > 4 ? "; ..." : "");
     describe_fault(*first);
 }
 

@@ -3,8 +3,9 @@
 //
 // A deadlock is found when no warp of the cluster can go on. Where some of them are in mbarrier.try_wait they give up
 // (waits.cpp) and mostly wait again; when that has happened often enough, and meanwhile nothing was arrived at and no
-// volatile or atomic access was made, nothing that any warp does can end it. Only those that read a clock (as
-// cuda::barrier does, to sleep longer and longer) may have a limit of their own: they get two seconds.
+// volatile or atomic access was made, nothing that any warp does can end it. Only those that count their
+// tries, or read a clock (as cuda::barrier does, to sleep longer and longer), may have a limit of their own: they get some
+// seconds.
 #include "gpu/simulated/executor/cluster.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 namespace egpu::simulated {
 namespace {
 constexpr std::uint64_t kMostVainRounds = 1 << 14;
-constexpr std::chrono::seconds kClockPatience{2};
+/// A kernel may count its tries, or read a clock, and go on without what it waits for.
+constexpr std::chrono::seconds kPatience{2}, kClockPatience{6};
 }  // namespace
 
 Dimensions cluster_of(const Kernel& kernel, Dimensions asked) {
@@ -141,7 +143,7 @@ bool Cluster::in_vain() {
             warp->context().timed = false;
         }
     }
-    return vain_rounds_ > kMostVainRounds && (!vain_timed_ || now - vain_since_ > kClockPatience);
+    return vain_rounds_ > kMostVainRounds && now - vain_since_ > (vain_timed_ ? kClockPatience : kPatience);
 }
 
 bool Cluster::give_way() {
