@@ -8,8 +8,8 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
-#include <vector>
 #include <thread>
+#include <vector>
 
 #include "memory_segment.hpp"
 #include "segment/access/snapshot_writer.hpp"

@@ -16,11 +16,11 @@ namespace egpu::host {
 struct KernelMetrics {
     std::optional<std::uint64_t> read_bytes;     ///< requested_bytes of global loads and atomics
     std::optional<std::uint64_t> written_bytes;  ///< requested_bytes of global stores and atomics
-    bool at_least = false;                       ///< the bytes may be more: a full map, no final copy, accesses not counted
-    std::uint64_t traffic_launches = 0;          ///< launches that the bytes are of
-    std::optional<double> sectors_per_load;      ///< sectors / requests of global loads
-    std::optional<double> sector_use;            ///< requested bytes / (32 x sectors) of global loads, at most 1
-    std::uint64_t sector_launches = 0;           ///< launches that the two are of
+    bool at_least = false;                   ///< the bytes may be more: a full map, no final copy, accesses not counted
+    std::uint64_t traffic_launches = 0;      ///< launches that the bytes are of
+    std::optional<double> sectors_per_load;  ///< sectors / requests of global loads
+    std::optional<double> sector_use;        ///< requested bytes / (32 x sectors) of global loads, at most 1
+    std::uint64_t sector_launches = 0;       ///< launches that the two are of
     /// Nanoseconds that a launch of its copy took, at most: the mean over launches timed by events around them, which
     /// hold what the driver and the GPU take to start it too. nullopt: none was timed.
     std::optional<double> launch_ns;

@@ -31,8 +31,8 @@ public:
     std::uint64_t sum(std::uint32_t map, std::uint32_t slot, std::uint32_t byte) {
         std::uint64_t total = 0;
         for (std::uint32_t shard = 0; shard < layouts_[map].shards; ++shard)
-            total +=
-                read<std::uint64_t>(map, layouts_[map].device_offset_of(slot, byte) + layouts_[map].shard_distance() * shard);
+            total += read<std::uint64_t>(
+                map, layouts_[map].device_offset_of(slot, byte) + layouts_[map].shard_distance() * shard);
         return total;
     }
 
@@ -45,7 +45,8 @@ public:
         if (const auto* words = (*module)->variable("egpu_table"))
             for (std::size_t word = 0; word < table.entries().size(); ++word) {
                 const auto& entry = table.entries()[word];
-                const std::uint64_t address = addresses_[entry.map] + layouts_[entry.map].device_offset_of(entry.slot, 0);
+                const std::uint64_t address =
+                    addresses_[entry.map] + layouts_[entry.map].device_offset_of(entry.slot, 0);
                 EXPECT_TRUE(memory_.copy_in(words->address + word * 8, &address, sizeof address));
             }
         auto kernel = (*module)->kernel("harness");

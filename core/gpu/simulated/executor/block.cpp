@@ -178,9 +178,10 @@ void Block::report_stuck() {
     context.fault = {};
     context.fault.kind = beyond_block ? FaultKind::deadlock : FaultKind::divergent_barrier;
     context.fault.lane = static_cast<unsigned>(std::countr_zero(first->live()));
-    context.fault.text = fmt::format(
-        "all warps of the {} wait, and {}; {}{}", launch_.cluster.count() > 1 ? "cluster" : "block",
-        beyond_block ? "nobody else runs who could end that" : "no barrier can complete", waiting, shown > 4 ? "; ..." : "");
+    context.fault.text =
+        fmt::format("all warps of the {} wait, and {}; {}{}", launch_.cluster.count() > 1 ? "cluster" : "block",
+                    beyond_block ? "nobody else runs who could end that" : "no barrier can complete", waiting,
+                    shown > 4 ? "; ..." : "");
     describe_fault(*first);
 }
 

@@ -4,8 +4,8 @@
 // A deadlock is found when no warp of the cluster can go on. Where some of them are in mbarrier.try_wait they give up
 // (waits.cpp) and mostly wait again; when that has happened often enough, and meanwhile nothing was arrived at and no
 // volatile or atomic access was made, nothing that any warp does can end it. Only those that count their
-// tries, or read a clock (as cuda::barrier does, to sleep longer and longer), may have a limit of their own: they get some
-// seconds.
+// tries, or read a clock (as cuda::barrier does, to sleep longer and longer), may have a limit of their own: they get
+// some seconds.
 #include "gpu/simulated/executor/cluster.hpp"
 
 #include <algorithm>
