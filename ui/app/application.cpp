@@ -109,7 +109,7 @@ int run_application(int argc, char** argv) {
     choose_platform(*options);
     if (!has_display()) {
         print_error(
-            error("EGPU-X061", "the window needs a display, and there is none",
+            error("EGPU-X065", "the window needs a display, and there is none",
                   "over ssh: ssh -X; a picture without one: egpu ui --screenshot FILE; in a terminal: egpu top"));
         return kEnvironment;
     }
