@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu inject: the PTX of instrumented copies, for developers of egpu (shown by `egpu help --all` only).
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
 #include "cli/inject/kinds.hpp"
+#include "cli/inject/modules.hpp"
 #include "cli/inject_diff.hpp"
 #include "cli/inject_reports.hpp"
 #include "cli/probe_options.hpp"
@@ -95,11 +97,20 @@ void print_states(const host::Catalogue& catalogue, bool all) {
 }
 
 int print_copies(const InjectOptions& options, const std::vector<host::CopyImage>& copies) {
+    std::vector<NamedModule> originals;  // each is parsed once, whatever number of copies it has
+    for (const auto& file : options.diff ? options.files : std::vector<std::string>{}) {
+        auto modules = read_modules(file);
+        if (!modules) {
+            print_errors(modules.errors());
+            return kEnvironment;
+        }
+        std::move(modules->begin(), modules->end(), std::back_inserter(originals));
+    }
     for (const auto& copy : copies) {
         const std::string text = text_of(copy.bank_image.empty() ? copy.image : copy.bank_image);
         if (!options.diff)
             fmt::print("{}", text);
-        else if (auto printed = print_difference(options.files, copy.entry, text); !printed)
+        else if (auto printed = print_difference(originals, copy.entry, text); !printed)
             print_errors(printed.errors());
     }
     return copies.empty() ? kNo : kYes;

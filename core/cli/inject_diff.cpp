@@ -42,21 +42,16 @@ Result<std::string> difference_text(const NamedModule& original, const std::stri
 
 }  // namespace
 
-Status print_difference(const std::vector<std::string>& files, const std::string& entry, const std::string& copy) {
-    for (const auto& file : files) {
-        const auto modules = read_modules(file);
-        if (!modules)
-            return modules.errors();
-        for (const auto& module : *modules) {
-            const auto* function = module.module.function(entry);
-            if (function == nullptr || !function->is_entry)
-                continue;
-            const auto difference = difference_text(module, entry, copy);
-            if (!difference)
-                return difference.errors();
-            fmt::print("{}", *difference);
-            return ok();
-        }
+Status print_difference(const std::vector<NamedModule>& modules, const std::string& entry, const std::string& copy) {
+    for (const auto& module : modules) {
+        const auto* function = module.module.function(entry);
+        if (function == nullptr || !function->is_entry)
+            continue;
+        const auto difference = difference_text(module, entry, copy);
+        if (!difference)
+            return difference.errors();
+        fmt::print("{}", *difference);
+        return ok();
     }
     return error("EGPU-P201", fmt::format("no file has the kernel '{}'", entry));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/inject_reports.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -172,10 +174,10 @@ int report_sites(const std::vector<std::string>& files, const std::vector<ebpf::
         table.column(column, Align::left);
     std::vector<std::string> notes;
     const int result = for_each_module(files, [&](const NamedModule& module) {
-        for (auto& row : site_table(module, points).rows)
+        SiteTable found = site_table(module, points);
+        for (const auto& row : found.rows)
             table.row({row.begin(), row.end()});
-        for (auto& note : site_table(module, points).notes)
-            notes.push_back(std::move(note));
+        std::move(found.notes.begin(), found.notes.end(), std::back_inserter(notes));
         return kYes;
     });
     fmt::print("{}", table.text());

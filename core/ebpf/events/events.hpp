@@ -75,6 +75,11 @@ std::uint32_t context_bytes(ContextKind kind);
 const ContextField* field_at(ContextKind kind, std::uint32_t offset, std::uint32_t bytes);
 const ContextField* field_named(ContextKind kind, std::string_view name);
 
+/// The program runs when the value of the load or atomic is there, and may ask how long that took.
+constexpr bool waits_for_value(Event event) {
+    return event == Event::load_return || event == Event::atomic_return;
+}
+
 const char* to_name(Event event);
 const char* to_name(Granularity granularity);
 const char* to_name(Space space);

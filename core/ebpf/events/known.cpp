@@ -8,7 +8,7 @@ bool is_known_at(const ContextField& field, const InjectionPoint& point) {
         return point.granularity != Granularity::thread;  // of a warp's whole access
     switch (field.when) {
         case ContextField::When::return_events:
-            return point.event == Event::load_return || point.event == Event::atomic_return;
+            return waits_for_value(point.event);
         case ContextField::When::grid_exit:
             return point.event == Event::kernel_exit && point.granularity == Granularity::grid;
         case ContextField::When::always:

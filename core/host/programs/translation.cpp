@@ -36,7 +36,7 @@ inject::SiteBinding plain_place(const ebpf::InjectionPoint& point) {
     site.address_base = "%rd1";
     site.values = {"%r1"};
     site.value_type = "u32";
-    if (point.event == ebpf::Event::load_return || point.event == ebpf::Event::atomic_return)
+    if (ebpf::waits_for_value(point.event))
         site.latency = "%rd2";
     return site;
 }

@@ -97,23 +97,28 @@ void LiveSource::finish(SourceState state, std::string text) {
 }
 
 void LiveSource::look_for_end() {
+    using segment::ProcessState;
     const auto& header = mapping_.view().header();
     const auto state = segment::load_acquire(header.state);
     const auto agent = segment::load_acquire(header.agent_pid);
     const auto agent_start = segment::load_relaxed(header.agent_start_time);
     const bool last_copy = segment::load_relaxed(header.end_reason) != EGPU_END_NONE;
     // An agent that has only just come has its pid there before its start time.
-    if (agent != 0 && agent_start != 0 && !segment::process_alive(agent, agent_start))
+    const ProcessState agent_state =
+        agent != 0 && agent_start != 0 ? segment::process_state(agent, agent_start) : ProcessState::runs;
+    if (agent_state == ProcessState::gone)
         return finish(SourceState::ended,
                       last_copy ? "ended"
                                 : "ended: the application was killed, or left no last copy of the maps: totals are at "
                                   "least these");
-    if (!segment::process_alive(header.host_pid, header.host_start_time))
+    const ProcessState host_state = segment::process_state(header.host_pid, header.host_start_time);
+    if (host_state == ProcessState::gone)
         return finish(SourceState::ended,
                       state >= EGPU_SESSION_DRAINED || agent == 0 ? "ended" : "ended: its egpu process is gone");
     if (state == EGPU_SESSION_ENDED)
         return finish(SourceState::ended, "ended: agent and egpu lost touch");
-    state_text_ = suspended_text(header.host_pid, state < EGPU_SESSION_DRAINED ? agent : 0);
+    const bool agent_waits = agent_state == ProcessState::suspended && state < EGPU_SESSION_DRAINED;
+    state_text_ = suspended_text(host_state == ProcessState::suspended ? header.host_pid : 0, agent_waits ? agent : 0);
 }
 
 std::vector<Sample> LiveSource::take_samples() {

@@ -57,15 +57,16 @@ const char* to_words(SessionLife life) {
 }
 
 std::string suspended_text(std::uint32_t host_pid, std::uint32_t agent_pid) {
-    const bool host = host_pid != 0 && segment::process_suspended(host_pid);
-    if (!host && (agent_pid == 0 || !segment::process_suspended(agent_pid)))
+    if (host_pid == 0 && agent_pid == 0)
         return {};
+    const bool host = host_pid != 0;
     return fmt::format("its {} is suspended: fg or kill -CONT {} lets it go on", host ? "egpu process" : "application",
                        host ? host_pid : agent_pid);
 }
 
 std::string suspended_text(const segment::SessionInfo& session) {
-    return suspended_text(session.host_alive ? session.host_pid : 0, session.agent_alive ? session.agent_pid : 0);
+    return suspended_text(host_is_suspended(session) ? session.host_pid : 0,
+                          agent_is_suspended(session) ? session.agent_pid : 0);
 }
 
 }  // namespace egpu::host

@@ -25,7 +25,7 @@ const char* to_words(SessionLife life);
 
 /// "its egpu process is suspended: fg or kill -CONT 4711 lets it go on"; "" where none of its processes is.
 std::string suspended_text(const segment::SessionInfo& session);
-/// The same, of processes that live; 0: there is none.
+/// The same, of processes that are known to be suspended; 0: it is not.
 std::string suspended_text(std::uint32_t host_pid, std::uint32_t agent_pid);
 
 }  // namespace egpu::host

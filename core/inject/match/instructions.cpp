@@ -89,14 +89,12 @@ public:
 
     Matches finish() {
         if (unplaced_ > 0) {
-            Diagnostic note = error(
+            matches_.notes.push_back(note(
                 "EGPU-P256",
                 fmt::format(
                     "{} sites of '{}' are not counted: they stand in a call's sequence of arguments or results that "
                     "is not straight",
-                    unplaced_, ebpf::to_name(point_.event)));
-            note.severity = Severity::warning;
-            matches_.notes.push_back(std::move(note));
+                    unplaced_, ebpf::to_name(point_.event))));
         }
         return std::move(matches_);
     }

@@ -32,6 +32,8 @@ struct Site {
     std::optional<ptx::Guard> guard;  ///< true for the lanes that fire; none: all that are there
 };
 
+/// What a program does not see, and why: a warning.
+Diagnostic note(std::string_view code, std::string message, std::string hint = {});
 /// At most five of them, for a note.
 std::string few_of(const std::set<std::string>& opcodes);
 

@@ -21,10 +21,6 @@ using ebpf::Event;
 using ptx::AccessKind;
 using ptx::AccessSpace;
 
-bool is_timed(Event event) {
-    return event == Event::load_return || event == Event::atomic_return;
-}
-
 bool event_takes(Event event, AccessKind kind) {
     const bool atomic = kind == AccessKind::atomic || kind == AccessKind::reduction;
     switch (event) {
@@ -70,12 +66,6 @@ struct NotCounted {
     std::uint32_t untimed = 0;
     std::set<std::string> unknown_opcodes, untimed_opcodes;
 };
-
-Diagnostic note(std::string_view code, std::string message, std::string hint = {}) {
-    Diagnostic diagnostic = error(code, std::move(message), std::move(hint));
-    diagnostic.severity = Severity::warning;
-    return diagnostic;
-}
 
 /// A load or an atomic that has an address to wait for before and a register to wait for behind it.
 bool can_be_timed(const ptx::Instruction& instruction, const ptx::MemoryAccess& access) {
@@ -141,7 +131,7 @@ public:
                 continue;
             if (access->bytes == ptx::MemoryAccess::Bytes::at_run_time)
                 check_bytes(outline, index, *access);
-            if (is_timed(point_.event) && !can_be_timed(*instruction, *access)) {
+            if (ebpf::waits_for_value(point_.event) && !can_be_timed(*instruction, *access)) {
                 ++missed_.untimed;
                 missed_.untimed_opcodes.emplace(instruction->opcode);
                 continue;
@@ -232,6 +222,12 @@ bool makes_generic_constants(const std::vector<const ptx::Function*>& functions,
 
 }  // namespace
 
+Diagnostic note(std::string_view code, std::string message, std::string hint) {
+    Diagnostic diagnostic = error(code, std::move(message), std::move(hint));
+    diagnostic.severity = Severity::warning;
+    return diagnostic;
+}
+
 std::string few_of(const std::set<std::string>& opcodes) {
     std::string list;
     std::size_t shown = 0;
@@ -249,7 +245,7 @@ Matches find_sites(const ptx::Module& module, const std::vector<const ptx::Funct
     if (functions.empty())
         return matches;
     if (point.event == Event::kernel_entry || point.event == Event::kernel_exit) {
-        if (point.event == Event::kernel_exit && !can_leave(module, functions)) {
+        if (point.event == Event::kernel_exit && ways_out(module, functions) == WaysOut::none) {
             matches.notes.push_back(note("EGPU-P253", "no thread ever leaves this kernel: it has no exit"));
             return matches;
         }

@@ -87,7 +87,7 @@ class Choice {
 public:
     Choice(const RewriteRequest& request, const Plan& plan, const FunctionWriter& entry)
         : request_(request), plan_(plan), entry_(entry), accesses_(other_accesses(request, plan)) {
-        if (every_exit_is_in_the_entry(*request.module, request.functions))
+        if (ways_out(*request.module, request.functions) == WaysOut::in_entry)
             budget_ = request.accumulator_budget;
     }
 

@@ -42,9 +42,6 @@ struct Plan {
 /// Finds the sites of every program, gives them numbers and specialises the programs for them.
 Result<Plan> make_plan(const RewriteRequest& request);
 
-/// load_return and atomic_return: the program runs when the value is there.
-bool is_timed(ebpf::Event event);
-
 /// The eBPF names of what an access does.
 ebpf::Access to_access(const ptx::MemoryAccess& access);
 ebpf::Space to_space(ptx::AccessSpace space);

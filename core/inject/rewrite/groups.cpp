@@ -75,9 +75,9 @@ public:
 private:
     bool may_be_grouped(const Firing& firing) const {
         const auto& point = request_.programs[firing.program].program->point;
-        if (firing.site.function != &entry_.function() || firing.site.instruction == nullptr || is_timed(point.event) ||
-            point.granularity != ebpf::Granularity::thread || firing.test.kind != SpaceTest::Kind::always ||
-            firing.site.behind)
+        if (firing.site.function != &entry_.function() || firing.site.instruction == nullptr ||
+            ebpf::waits_for_value(point.event) || point.granularity != ebpf::Granularity::thread ||
+            firing.test.kind != SpaceTest::Kind::always || firing.site.behind)
             return false;
         const std::size_t index = entry_.index_of(*firing.site.anchor);
         return !entry_.inside_call_sequence(index) && !entry_.straight_code_only(index);

@@ -53,12 +53,7 @@ bool may_insert(FunctionWriter& writer, const Firing& firing, std::string_view t
 
 /// At an instruction that is looked at for what it is.
 Result<std::string> plain_text(FunctionWriter& writer, const Firing& firing) {
-    SiteBinding binding;
-    if (firing.site.guard) {
-        binding.guard = std::string(firing.site.guard->predicate);
-        binding.guard_negated = firing.site.guard->negated;
-    }
-    return writer.emit(firing, std::move(binding));
+    return writer.emit(firing, guarded_binding(firing.site));
 }
 
 Result<std::string> text_of(FunctionWriter& writer, const Firings& firings, std::string_view base = {},

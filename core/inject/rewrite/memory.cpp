@@ -162,11 +162,7 @@ SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std:
     const auto& instruction = *firing.site.instruction;
     const auto& access = firing.site.access;
     const std::size_t index = writer.index_of(instruction);
-    SiteBinding binding;
-    if (firing.site.guard) {
-        binding.guard = std::string(firing.site.guard->predicate);
-        binding.guard_negated = firing.site.guard->negated;
-    }
+    SiteBinding binding = guarded_binding(firing.site);
     binding.space = firing.space;
     binding.access = to_access(access);
     bind_bytes(writer, firing, binding);

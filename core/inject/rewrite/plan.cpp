@@ -70,6 +70,11 @@ public:
     }
 
 private:
+    /// Sites at which a program does not run.
+    struct Unsaid {
+        std::set<std::string> opcodes;
+        std::uint32_t sites = 0;
+    };
     using Place = std::pair<const ptx::Function*, std::pair<const ptx::Instruction*, ebpf::Event>>;
 
     /// Another program of the same object is at asynchronous copies: this one need not say that it isn't.
@@ -191,8 +196,9 @@ private:
             found->second = asked_of(program, site, fields);
         if (found->second.empty())
             return false;
-        unsaid_[found->second].insert(std::string(site.instruction->opcode));
-        ++unsaid_sites_[found->second];
+        Unsaid& unsaid = unsaid_[found->second];
+        unsaid.opcodes.insert(std::string(site.instruction->opcode));
+        ++unsaid.sites;
         return true;
     }
 
@@ -227,21 +233,17 @@ private:
         return asked;
     }
 
-    void note_unsaid(std::vector<Diagnostic>& notes) {
-        for (const auto& [fields, opcodes] : unsaid_) {
+    void note_unsaid(std::vector<Diagnostic>& notes) const {
+        for (const auto& [fields, unsaid] : unsaid_) {
             std::string list;
             for (const auto field : fields)
                 list += (list.empty() ? "" : ", ") + std::string(field);
-            Diagnostic note =
-                error("EGPU-P251",
-                      fmt::format("{} accesses are not counted: the program reads {}, which the instruction doesn't "
-                                  "say ({})",
-                                  unsaid_sites_[fields], list, few_of(opcodes)),
-                      "a program that doesn't read them runs there too");
-            note.severity = Severity::warning;
-            notes.push_back(std::move(note));
+            notes.push_back(note("EGPU-P251",
+                                 fmt::format("{} accesses are not counted: the program reads {}, which the instruction "
+                                             "doesn't say ({})",
+                                             unsaid.sites, list, few_of(unsaid.opcodes)),
+                                 "a program that doesn't read them runs there too"));
         }
-        unsaid_sites_.clear();
     }
 
     /// True where the program's text depends on a site field: without the constant it must be supplied at run time, or
@@ -262,9 +264,8 @@ private:
     Plan plan_;
     std::map<Place, std::uint32_t> numbers_;
     std::map<Variant, std::shared_ptr<const ebpf::SpecializedProgram>> specialized_;
-    std::map<Variant, Fields> asks_;                  ///< by the variant: what is asked for and not said
-    std::map<Fields, std::set<std::string>> unsaid_;  ///< of the program at hand: opcodes by what is asked for
-    std::map<Fields, std::uint32_t> unsaid_sites_;
+    std::map<Variant, Fields> asks_;   ///< by the variant: what is asked for and not said
+    std::map<Fields, Unsaid> unsaid_;  ///< of the program at hand: by what is asked for
     bool reads_site_ = true;
     bool reads_space_ = true;
 };
@@ -273,10 +274,6 @@ private:
 
 Result<Plan> make_plan(const RewriteRequest& request) {
     return Planner(request).make();
-}
-
-bool is_timed(ebpf::Event event) {
-    return event == ebpf::Event::load_return || event == ebpf::Event::atomic_return;
 }
 
 ebpf::Access to_access(const ptx::MemoryAccess& access) {

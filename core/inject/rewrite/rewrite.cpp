@@ -30,7 +30,7 @@ SortedFirings sort_firings(const Plan& plan, const RewriteRequest& request) {
             result.exit.push_back(&firing);
         else if (event == ebpf::Event::kernel_entry)
             result.entry.push_back(&firing);
-        else if (is_timed(event))
+        else if (ebpf::waits_for_value(event))
             result.at[firing.site.anchor].returned.push_back(&firing);
         else if (firing.site.behind)
             result.at[firing.site.anchor].behind.push_back(&firing);

@@ -49,12 +49,11 @@ void FunctionWriter::skip(const Firing& firing, std::string_view code, std::stri
     ProgramOutcome& outcome = result_.outcomes[firing.program];
     --outcome.sites;
     const bool block = request_.programs[firing.program].program->point.event == ebpf::Event::basic_block;
-    Diagnostic note = error(code, fmt::format("{}'{}' is not counted: it stands {}", block ? "the block from " : "",
-                                              firing.site.instruction->opcode, reason));
-    note.severity = Severity::warning;
-    note.where.file = std::string(request_.module->file_name(firing.site.source.file));
-    note.where.line = firing.site.source.line;
-    outcome.notes.push_back(std::move(note));
+    Diagnostic left_out = note(code, fmt::format("{}'{}' is not counted: it stands {}", block ? "the block from " : "",
+                                                 firing.site.instruction->opcode, reason));
+    left_out.where.file = std::string(request_.module->file_name(firing.site.source.file));
+    left_out.where.line = firing.site.source.line;
+    outcome.notes.push_back(std::move(left_out));
 }
 
 void FunctionWriter::count_with(const Sums& sums) {
@@ -104,6 +103,15 @@ Result<std::string> FunctionWriter::emit(const Firing& firing, SiteBinding bindi
     if (!probe->text.empty() && probe->text.back() != '\n')
         probe->text += '\n';
     return std::move(probe->text);
+}
+
+SiteBinding guarded_binding(const Site& site) {
+    SiteBinding binding;
+    if (site.guard) {
+        binding.guard = std::string(site.guard->predicate);
+        binding.guard_negated = site.guard->negated;
+    }
+    return binding;
 }
 
 }  // namespace egpu::inject

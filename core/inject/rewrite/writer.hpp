@@ -98,6 +98,8 @@ Status rewrite_instruction(FunctionWriter& writer, const ptx::Instruction& instr
 
 /// A binding for a memory instruction; `base` stands for the address register where it is not empty.
 SiteBinding bind_memory(const FunctionWriter& writer, const Firing& firing, std::string_view base = {});
+/// What a program is told of a site: so far, which lanes fire.
+SiteBinding guarded_binding(const Site& site);
 /// The text of a firing at a memory instruction, with the test of its address where one is needed.
 Result<std::string> memory_text(FunctionWriter& writer, const Firing& firing, std::string_view base,
                                 std::string_view latency);

@@ -14,7 +14,6 @@ namespace egpu::segment {
 namespace {
 
 constexpr int kStartTimeField = 22;
-constexpr int kStateField = 3;
 
 // The file's text, NUL-ended; empty on any error.
 void read_stat(std::uint32_t pid, char (&text)[1024]) {
@@ -29,36 +28,58 @@ void read_stat(std::uint32_t pid, char (&text)[1024]) {
     text[got < 0 ? 0 : got] = '\0';
 }
 
-}  // namespace
+struct Stat {
+    char state = '\0';  // '\0': no such process
+    std::uint64_t start_time = 0;
+};
 
-std::uint64_t process_start_time(std::uint32_t pid) {
-    if (pid == 0)
-        return 0;
+Stat stat_of(std::uint32_t pid) {
     char text[1024];
     read_stat(pid, text);
     // The name (field 2) may hold spaces and parentheses: fields are counted from the last one.
     const char* at = std::strrchr(text, ')');
-    if (at == nullptr)
-        return 0;
+    Stat stat;
+    if (at == nullptr || at[1] != ' ')
+        return stat;
+    const char state = at[2];
     for (int field = 2; field < kStartTimeField; ++field) {
         at = std::strchr(at + 1, ' ');
         if (at == nullptr)
-            return 0;
-        if (field + 1 == kStateField && (at[1] == 'Z' || at[1] == 'X'))
-            return 0;
+            return stat;
     }
-    return std::strtoull(at + 1, nullptr, 10);
+    stat.state = state;
+    stat.start_time = std::strtoull(at + 1, nullptr, 10);
+    return stat;
+}
+
+bool is_dead(const Stat& stat) {
+    return stat.state == '\0' || stat.state == 'Z' || stat.state == 'X';
+}
+
+bool is_suspended(const Stat& stat) {
+    return stat.state == 'T' || stat.state == 't';
+}
+
+}  // namespace
+
+std::uint64_t process_start_time(std::uint32_t pid) {
+    const Stat stat = pid == 0 ? Stat{} : stat_of(pid);
+    return is_dead(stat) ? 0 : stat.start_time;
 }
 
 bool process_suspended(std::uint32_t pid) {
-    char text[1024];
-    read_stat(pid, text);
-    const char* name_end = std::strrchr(text, ')');
-    return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'T' || name_end[2] == 't');
+    return is_suspended(stat_of(pid));
+}
+
+ProcessState process_state(std::uint32_t pid, std::uint64_t start_time) {
+    const Stat stat = pid == 0 || start_time == 0 ? Stat{} : stat_of(pid);
+    if (is_dead(stat) || stat.start_time != start_time)
+        return ProcessState::gone;
+    return is_suspended(stat) ? ProcessState::suspended : ProcessState::runs;
 }
 
 bool process_alive(std::uint32_t pid, std::uint64_t start_time) {
-    return start_time != 0 && process_start_time(pid) == start_time;
+    return process_state(pid, start_time) != ProcessState::gone;
 }
 
 }  // namespace egpu::segment

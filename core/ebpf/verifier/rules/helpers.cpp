@@ -49,7 +49,7 @@ Verdict check_event(const Scene& scene, const Helper& called) {
     if (called.id != HelperId::value)
         return std::nullopt;
     const Event event = scene.program.point.event;
-    if (event == Event::store || event == Event::load_return || event == Event::atomic_return)
+    if (event == Event::store || waits_for_value(event))
         return std::nullopt;
     Refusal refusal;
     refusal.code = "EGPU-V019";
