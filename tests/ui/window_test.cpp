@@ -193,6 +193,20 @@ TEST(Window, AShortSessionSaysThatItIsTooShort) {
               "too short for a rate over 1 s: 1 sample. T");
 }
 
+TEST(FrameClock, LooksLessOftenWhileNothingHappens) {
+    FrameClock clock;
+    clock.add_look(false);
+    EXPECT_EQ(clock.interval_ms(), 16) << "a session that has just begun";
+    QTest::qWait(FrameClock::kStillAfterMs + 20);
+    clock.add_look(false);
+    EXPECT_EQ(clock.interval_ms(), FrameClock::kStillMs);
+    clock.set_seen(FrameClock::Seen::hidden);
+    EXPECT_EQ(clock.interval_ms(), 1000);
+    clock.set_seen(FrameClock::Seen::focused);
+    clock.add_look(true);
+    EXPECT_EQ(clock.interval_ms(), 16) << "from the first thing that happens on";
+}
+
 TEST(FrameClock, LongFramesComeLessOften) {
     FrameClock clock;
     for (int i = 0; i < 200; ++i)

@@ -19,9 +19,11 @@ FrameClock::FrameClock(QObject* parent) : QObject(parent) {
 }
 
 void FrameClock::set_running(bool running) {
-    if (running && !timer_.isActive())
+    if (running && !timer_.isActive()) {
+        happened_at_.invalidate();  // what was before is no reason to look less often now
         timer_.start();
-    else if (!running)
+    }
+    if (!running)
         timer_.stop();
 }
 
@@ -32,11 +34,22 @@ void FrameClock::set_seen(Seen seen) {
 
 void FrameClock::adapt() {
     const int wanted = seen_ == Seen::hidden      ? kHiddenMs
+                       : still_                   ? kStillMs
                        : seen_ == Seen::unfocused ? kUnfocusedMs
                        : heavy_                   ? kHeavyMs
                                                   : kFrameMs;
     if (timer_.interval() != wanted)
         timer_.setInterval(wanted);
+}
+
+void FrameClock::add_look(bool happened) {
+    if (happened || !happened_at_.isValid())
+        happened_at_.start();
+    const bool still = happened_at_.hasExpired(kStillAfterMs);
+    if (still == still_)
+        return;
+    still_ = still;
+    adapt();
 }
 
 void FrameClock::add_frame(double milliseconds) {

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kStartPage = 0, kSessionPage = 1;
 constexpr std::uint32_t kFramesPerStatus = 15;
-constexpr int kLevelMs = 250;
+constexpr int kLevelMs = 500;
 constexpr double kSlowMs = 100;  ///< a frame that takes longer is felt
 
 void set_widths(QTableView& view, std::initializer_list<int> characters) {
@@ -277,6 +277,7 @@ void MainWindow::frame() {
     timer.start();
     const auto changes = model_.pull();
     lines_wait_ = lines_wait_ || changes.lines;
+    clock_.add_look(changes.values || changes.life);
     // Where lines only go on level, as those of a program that does nothing, the view moves on less often.
     if (lines_wait_ &&
         (changes.values || changes.life || !lines_shown_at_.isValid() || lines_shown_at_.elapsed() >= kLevelMs))
