@@ -100,8 +100,11 @@ bool matches(std::string_view row, const std::vector<std::string_view>& parts) {
 constexpr Row kNone{"", ""};
 
 const Row& row_of(const Instruction& instruction) {
+    // Most instructions are in no row: their first letter tells most of them apart.
+    const char first =
+        instruction.parts.empty() || instruction.parts.front().empty() ? '\0' : instruction.parts.front()[0];
     for (const Row& row : kRows)
-        if (matches(row.opcode, instruction.parts))
+        if (row.opcode.front() == first && matches(row.opcode, instruction.parts))
             return row;
     return kNone;
 }
