@@ -64,11 +64,22 @@ int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::Copy
     return result;
 }
 
+/// A simulated GPU that runs the image's PTX. Code for an 'a' or 'f' target runs on that architecture only.
+host::Device device_for(const ptx::Image& image) {
+    host::Device device{
+        .compute_capability = 999, .sm_count = host::kAssumedSmCount, .simulated = true, .name = {}};
+    if (ptx::choose(image, device.compute_capability).ptx != nullptr)
+        return device;
+    for (const auto& member : image.ptx)
+        device.compute_capability = device.compute_capability == 999
+                                        ? member.architecture
+                                        : std::max(device.compute_capability, member.architecture);
+    return device;
+}
+
 /// The copies of all files' kernels, as the simulated GPU takes them: PTX text.
 std::vector<host::CopyImage> build_copies_of_files(host::Pipeline& pipeline, const std::vector<std::string>& files,
                                                    bool* read) {
-    const host::Device device{
-        .compute_capability = 999, .sm_count = host::kAssumedSmCount, .simulated = true, .name = {}};
     std::vector<host::CopyImage> copies;
     for (const auto& file : files) {
         const auto images = ptx::read_images_of_file(file);
@@ -78,7 +89,7 @@ std::vector<host::CopyImage> build_copies_of_files(host::Pipeline& pipeline, con
             continue;
         }
         for (const auto& image : *images) {
-            auto answer = pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device);
+            auto answer = pipeline.add_parsed_image(image, file.substr(file.rfind('/') + 1), device_for(image));
             std::move(answer.copies.begin(), answer.copies.end(), std::back_inserter(copies));
         }
     }
@@ -127,6 +138,9 @@ int inject_files(const InjectOptions& options) {
     print_states(pipeline.catalogue(), options.stats);
     if (!read)
         return kEnvironment;
+    if (pipeline.catalogue().kernels.empty() && pipeline.catalogue().diagnostics.empty())
+        print_errors({error("EGPU-X064", "no kernel in any of the files",
+                            "name a PTX file, or a program, library or fatbinary, with kernels (.entry)")});
     return options.assemble.empty() ? print_copies(options, copies)
                                     : assemble_copies(pipeline, copies, options.assemble);
 }

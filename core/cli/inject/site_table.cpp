@@ -69,7 +69,7 @@ std::array<std::string, SiteTable::kColumns.size()> row_of(const ptx::Module& mo
                 "-",
                 "-",
                 fmt::format("{}", site.loop_depth)};
-    const bool accesses = site.access.address_operand >= 0;
+    const bool accesses = ebpf::context_of(event) == ebpf::ContextKind::mem;
     const std::string space = !accesses           ? "-"
                               : site.tested_space ? fmt::format("{}?", space_name(*site.tested_space))
                                                   : std::string(space_name(site.access.space));

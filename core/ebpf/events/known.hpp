@@ -7,6 +7,11 @@
 
 namespace egpu::ebpf {
 
+/// What bytes_per_lane is at most where an instruction says it: that of wgmma.mma_async.sp with both matrices in shared
+/// memory, 64 x 32 and 64 x 256 bytes of which 128 lanes have a part each (PTX ISA 9.0, 9.7.15). Bulk copies, which are
+/// events of their own, have any size.
+constexpr std::uint32_t kLargestBytesPerLane = (64 * 32 + 64 * 256) / 128;
+
 /// True where a program at this point finds the field's value in its context.
 bool is_known_at(const ContextField& field, const InjectionPoint& point);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/names.hpp"
+#include "ebpf/events/known.hpp"
 #include "inject/rewrite/firing.hpp"
 
 namespace egpu::inject {
@@ -18,13 +19,12 @@ using Fields = std::set<std::string_view>;
 
 /// Fields of the context that the site's instruction doesn't say.
 Fields unsaid_fields(const Site& site, ebpf::Event event) {
-    constexpr std::uint32_t kLargestAccess = 32;  ///< what the verifier takes bytes_per_lane to be at most
     constexpr std::uint32_t kSector = 32;
     const auto& access = site.access;
     const bool constant = access.bytes == ptx::MemoryAccess::Bytes::constant;
     Fields fields;
     if (access.bytes == ptx::MemoryAccess::Bytes::unknown ||
-        (event != ebpf::Event::async_copy && (!constant || access.bytes_per_lane() > kLargestAccess)))
+        (event != ebpf::Event::async_copy && (!constant || access.bytes_per_lane() > ebpf::kLargestBytesPerLane)))
         fields = {"bytes", "bytes_per_lane"};
     if (access.address_operand < 0 || !access.address_of_lane)
         fields.insert({"address", "sectors"});

@@ -34,5 +34,8 @@ std::optional<MemoryAccess> surface_form(const Instruction& instruction, AccessK
 std::optional<MemoryAccess> wmma_form(const Instruction& instruction, AccessKind kind);
 /// `ldmatrix.sync.aligned.m8n8.x4.shared.b16 {d, e, f, g}, [p];`
 std::optional<MemoryAccess> matrix_form(const Instruction& instruction, AccessKind kind);
+/// `wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d, ...}, a, b, p, 1, 1, 0, 0;` reads b, and a unless it is in
+/// registers, from the shared memory that their descriptors name.
+std::optional<MemoryAccess> warpgroup_form(const Instruction& instruction, AccessKind kind);
 
 }  // namespace egpu::ptx

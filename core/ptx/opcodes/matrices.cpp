@@ -3,9 +3,11 @@
 //
 //   wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {...}, [p], 64;    16 x 16 elements of 2 bytes / 32 lanes = 16
 //   ldmatrix.sync.aligned.m8n8.x4.shared.b16 {a, b, c, d}, [p];          4 matrices of 8 rows of 16 bytes / 32 = 16
+//   wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {...}, a, b, ...;  (64 x 16 + 16 x 8) x 2 bytes / 128 = 18
 // Lanes of wmma.load may hold an element twice: what counts is what the warp asks memory for.
 #include <array>
 #include <charconv>
+#include <vector>
 
 #include "ptx/opcodes/forms.hpp"
 #include "ptx/syntax/types.hpp"
@@ -13,7 +15,7 @@
 namespace egpu::ptx {
 namespace {
 
-constexpr std::uint32_t kLanes = 32;
+constexpr std::uint32_t kLanes = 32, kWarpgroup = 128;
 
 /// Bits of an element of a matrix; 0: no such type.
 std::uint32_t element_bits(std::string_view type) {
@@ -22,6 +24,11 @@ std::uint32_t element_bits(std::string_view type) {
     if (type == "s4" || type == "u4")
         return 4;
     return scalar_bytes(type) * 8;
+}
+
+/// The same of a matrix in shared memory that wgmma multiplies.
+std::uint32_t descriptor_bits(std::string_view type) {
+    return type == "e4m3" || type == "e5m2" ? 8 : element_bits(type);
 }
 
 /// "m16n8k32" -> 16, 8, 32.
@@ -101,6 +108,33 @@ std::optional<MemoryAccess> matrix_form(const Instruction& instruction, AccessKi
     access.element_bytes = 4;
     access.vector = is_double ? matrices * 2 : matrices;
     access.address_of_lane = access.vector == 4;
+    return access;
+}
+
+/// 9.7.15.5: a is m x k and b is k x n elements in shared memory, of which 128 threads ask for a part each. Of a sparse
+/// a (9.7.15.6) half of the elements are stored.
+std::optional<MemoryAccess> warpgroup_form(const Instruction& instruction, AccessKind kind) {
+    MemoryAccess access;
+    access.kind = kind;
+    access.space = AccessSpace::shared;
+    access.address_of_lane = false;
+    std::optional<std::array<std::uint32_t, 3>> shape;
+    std::vector<std::string_view> types;  // of d, a and b, behind the shape
+    for (const std::string_view part : instruction.parts)
+        if (!shape)
+            shape = shape_named(part);
+        else if (part != "satfinite")  // ptxas takes it anywhere
+            types.push_back(part);
+    if (!shape || types.size() < 3 || instruction.operands.size() < 3)
+        return std::nullopt;
+    const std::uint32_t a_bits = descriptor_bits(types[1]), b_bits = descriptor_bits(types[2]);
+    const auto [m, n, k] = *shape;
+    const bool in_registers = instruction.operands[1].kind == Operand::Kind::vector;
+    const std::uint32_t a_elements = in_registers ? 0 : m * k / (instruction.has("sp") ? 2 : 1);
+    const std::uint32_t bits = a_elements * a_bits + n * k * b_bits;
+    if (a_bits == 0 || b_bits == 0 || bits % (8 * kWarpgroup) != 0)
+        return std::nullopt;
+    access.element_bytes = bits / (8 * kWarpgroup);
     return access;
 }
 

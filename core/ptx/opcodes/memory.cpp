@@ -75,7 +75,7 @@ constexpr std::array kRows = {
     Row{"wmma.store", "9.7.14 wmma.store", Effect::access, wmma_form, store},
     Row{"ldmatrix", "9.7.14 ldmatrix", Effect::access, matrix_form, load},
     Row{"stmatrix", "9.7.14 stmatrix", Effect::access, matrix_form, store},
-    Row{"wgmma.mma_async", "9.7.15 wgmma.mma_async", Effect::unknown},  // descriptors of matrices in shared memory
+    Row{"wgmma.mma_async", "9.7.15 wgmma.mma_async", Effect::access, warpgroup_form, load},
     Row{"tcgen05.mma", "9.7.16 tcgen05.mma", Effect::unknown},
     Row{"tcgen05.cp", "9.7.16 tcgen05.cp", Effect::unknown},
     Row{"tcgen05.ld", "9.7.16 tcgen05.ld", Effect::unknown},

@@ -43,11 +43,12 @@ struct MemoryAccess {
 
 /// The memory access of an instruction; nullopt where it touches no memory or only .param of calls and kernel
 /// parameters (ld.param is reported with space param only for `include_param`). Bytes are what the instruction asks
-/// for: of matrices that a warp loads or stores together, a 32nd of their bytes.
+/// for: of matrices that a warp loads or stores together, a 32nd of their bytes, of those that a warpgroup multiplies a
+/// 128th.
 std::optional<MemoryAccess> memory_access(const Instruction& instruction, bool include_param = false);
 
-/// True for opcodes that touch memory in a way that memory_access does not describe (tensor memory, descriptors of
-/// wgmma, tensor maps): probes at memory events list them as "not counted", never as 0.
+/// True for opcodes that touch memory in a way that memory_access does not describe (tensor memory,
+/// tensor maps): probes at memory events list them as "not counted", never as 0.
 bool touches_memory_in_an_unknown_way(const Instruction& instruction);
 
 /// Bytes of a PTX scalar type ("f32" -> 4, "pred" -> 1, "b128" -> 16); 0 for an unknown one.

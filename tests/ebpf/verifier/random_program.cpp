@@ -251,8 +251,8 @@ std::vector<std::byte> context_of(std::uint64_t seed) {
                                                                                   {"active_lanes", 32},
                                                                                   {"space", 4},
                                                                                   {"access", 2},
-                                                                                  {"bytes_per_lane", 32},
-                                                                                  {"bytes", 1024},
+                                                                                  {"bytes_per_lane", 144},
+                                                                                  {"bytes", 4608},
                                                                                   {"sectors", 64}}};
         for (const auto& [name, largest] : kLargest)
             if (field.name == name)

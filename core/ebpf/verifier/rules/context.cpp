@@ -18,12 +18,13 @@ struct FieldBound {
     std::uint64_t low, high;
 };
 constexpr std::array kBounds{
-    FieldBound{"active_lanes", 0, 32},                               // popcount of a 32-bit mask
-    FieldBound{"lane", 0, 31},           FieldBound{"space", 0, 4},  // enum egpu_space
-    FieldBound{"access", 0, 2},                                      // enum egpu_access
-    FieldBound{"bytes_per_lane", 0, 32},                             // largest vector access, .v8.b32 (PTX ISA, "ld")
-    FieldBound{"bytes", 0, 1024},                                    // of 32 lanes
-    FieldBound{"sectors", 0, 64},                                    // a lane's 32 bytes lie in two sectors at most
+    FieldBound{"active_lanes", 0, 32},  // popcount of a 32-bit mask
+    FieldBound{"lane", 0, 31},
+    FieldBound{"space", 0, 4},   // enum egpu_space
+    FieldBound{"access", 0, 2},  // enum egpu_access
+    FieldBound{"bytes_per_lane", 0, kLargestBytesPerLane},
+    FieldBound{"bytes", 0, 32 * kLargestBytesPerLane},
+    FieldBound{"sectors", 0, 64},  // those of a lane's 32 bytes, .v8.b32 (PTX ISA, "ld"), are two at most
 };
 
 Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes) {
