@@ -43,9 +43,12 @@ void say(const Diagnostic& diagnostic) {
 }
 
 void print_errors(const std::vector<Diagnostic>& diagnostics) {
+    constexpr std::size_t kMost = 100;  ///< more than anybody reads; a damaged file has hundreds of thousands
     std::string out;
-    for (const auto& diagnostic : diagnostics)
-        out += to_text(diagnostic);
+    for (std::size_t i = 0; i < std::min(kMost, diagnostics.size()); ++i)
+        out += to_text(diagnostics[i]);
+    if (diagnostics.size() > kMost)
+        out += fmt::format("... and {} more\n", format_count(diagnostics.size() - kMost));
     std::fwrite(out.data(), 1, out.size(), stderr);
 }
 

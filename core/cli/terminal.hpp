@@ -22,6 +22,7 @@ std::string printable(std::string_view text);
 void say(std::string_view text);
 /// A diagnostic on stderr: behind "egpu: " in `run`, bare elsewhere.
 void say(const Diagnostic& diagnostic);
+/// The first hundred; of the others their number.
 void print_errors(const std::vector<Diagnostic>& diagnostics);
 
 /// The exit code of a command that printed its answer on stdout: `code`, or after saying so that of an answer that did
