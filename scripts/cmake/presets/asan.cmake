@@ -9,3 +9,5 @@ set(CMAKE_CXX_FLAGS_SANITIZED "-O1 -g1" CACHE STRING "")
 set(EGPU_WERROR ON CACHE BOOL "")
 set(EGPU_SANITIZE "address,undefined" CACHE STRING "")
 set(EGPU_CUDA_TESTS OFF CACHE STRING "")
+# Several files to a unit, as for the demo.
+set(EGPU_UNITY ON CACHE BOOL "")
