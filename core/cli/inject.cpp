@@ -12,6 +12,7 @@
 #include "cli/inject_diff.hpp"
 #include "cli/inject_reports.hpp"
 #include "cli/probe_options.hpp"
+#include "cli/quantities.hpp"
 #include "cli/terminal.hpp"
 #include "host/pipeline/pipeline.hpp"
 #include "inject/compile/compile.hpp"
@@ -23,7 +24,7 @@ namespace {
 struct InjectOptions {
     ProbeOptions probes;
     std::vector<std::string> files;
-    std::string assemble;
+    std::string assemble, sample;
     bool identity = false, stats = false, diff = false;
     std::string all_sites, sites;  ///< a kind; kEveryKind: the option without one; "": not given
 };
@@ -127,8 +128,10 @@ int print_copies(const InjectOptions& options, const std::vector<host::CopyImage
     return copies.empty() ? kNo : kYes;
 }
 
-int inject_files(const InjectOptions& options) {
-    auto probes = load_probes(options.probes);
+int inject_files(const InjectOptions& options, const std::optional<Sampling>& sampling) {
+    host::DecidedElsewhere decided;
+    decided.sampling = sampling;
+    auto probes = load_probes(options.probes, decided);
     if (!probes)
         return kEnvironment;
     // Shards as a session has them.
@@ -174,11 +177,26 @@ int run_inject(const InjectOptions& options) {
                             "without -p egpu inject looks at every kernel")});
         return kUsage;
     }
+    std::optional<Sampling> sampling;
+    if (!options.sample.empty()) {
+        const auto sample = parse_sample(options.sample, "--sample");
+        if (!sample) {
+            print_errors(sample.errors());
+            return kUsage;
+        }
+        if (sample->launches || (options.probes.what.empty() && options.all_sites.empty())) {
+            print_errors(
+                {error("EGPU-X050", "--sample of egpu inject is of the blocks or warps that run -p or --all-sites",
+                       "write it as warps=1/64 or blocks=1/2")});
+            return kUsage;
+        }
+        sampling = sample->part;
+    }
     if (options.identity)
         return report_identity(options.files, options.assemble);
     if (!options.all_sites.empty())
         return report_all_sites(options.files, options.all_sites == kEveryKind ? "" : options.all_sites,
-                                options.assemble);
+                                options.assemble, sampling.value_or(Sampling{}));
     if (!options.sites.empty()) {
         const auto points = points_of(options, options.sites == kEveryKind ? kEveryAccess : options.sites);
         return points ? report_sites(options.files, *points) : static_cast<int>(kUsage);
@@ -187,7 +205,7 @@ int run_inject(const InjectOptions& options) {
         return report_figures(options.files, *points_of(options, kEveryAccess));
     if (options.probes.what.empty() && options.diff)
         return report_differences(options.files);
-    return inject_files(options);
+    return inject_files(options, sampling);
 }
 
 }  // namespace
@@ -201,6 +219,9 @@ void add_inject(CLI::App& app, int* exit_code) {
     command->add_option("--assemble", options->assemble,
                         "Assemble each copy for this architecture and print ptxas's figures; with --identity and "
                         "--all-sites: for this one, not for the file's own target");
+    command->add_option("--sample", options->sample,
+                        "blocks=1/N or warps=1/N: copies with two bodies, for programs of -p or --all-sites that run "
+                        "in one block or warp in N");
     auto* identity = command->add_flag("--identity", options->identity,
                                        "Parse each module, print it from its tree, assemble both texts: is the code "
                                        "the same? Exit code 0 only if that of all is");

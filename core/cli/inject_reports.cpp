@@ -141,13 +141,14 @@ int report_identity(const std::vector<std::string>& files, const std::string& ar
     return result == kYes ? static_cast<int>(kEnvironment) : result;
 }
 
-int report_all_sites(const std::vector<std::string>& files, const std::string& kind, const std::string& architecture) {
+int report_all_sites(const std::vector<std::string>& files, const std::string& kind, const std::string& architecture,
+                     const Sampling& sampling) {
     auto kinds = kind.empty() ? Result<std::vector<Kind>>(offered_kinds()) : kinds_named(kind);
     if (!kinds) {
         print_errors(kinds.errors());
         return kUsage;
     }
-    const auto check = AllSitesCheck::make(std::move(*kinds));
+    const auto check = AllSitesCheck::make(std::move(*kinds), sampling);
     if (!check) {
         print_errors(check.errors());
         return kBug;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sampling.hpp"
 #include "ebpf/events/events.hpp"
 
 namespace egpu::cli {
@@ -14,7 +15,8 @@ namespace egpu::cli {
 int report_identity(const std::vector<std::string>& files, const std::string& architecture);
 
 /// kYes where the assembler takes every copy; `kind` "" for all kinds.
-int report_all_sites(const std::vector<std::string>& files, const std::string& kind, const std::string& architecture);
+int report_all_sites(const std::vector<std::string>& files, const std::string& kind, const std::string& architecture,
+                     const Sampling& sampling);
 
 /// A table of the sites of these points; kNo where there is none.
 int report_sites(const std::vector<std::string>& files, const std::vector<ebpf::InjectionPoint>& points);

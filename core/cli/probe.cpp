@@ -69,7 +69,10 @@ std::string remark(const host::SessionView& view, const host::Probe& probe) {
     }
     if (const auto waiting = waiting_kernels(view, probe); waiting != 0)
         return fmt::format("{} of its kernels wait for a quiet moment", waiting);
-    return probe.attached_unix_ms != 0 ? "since " + clock_time(probe.attached_unix_ms) : std::string();
+    std::string text = probe.attached_unix_ms != 0 ? "since " + clock_time(probe.attached_unix_ms) : std::string();
+    if (!probe.sampling.is_all())
+        text += fmt::format("{}in {}", text.empty() ? "" : ", ", to_words(probe.sampling));
+    return text;
 }
 
 std::string json_text(const host::SessionView& view) {

@@ -119,6 +119,8 @@ void print_set_probes(const host::ProbeSet& set, const host::Asked& asked) {
             fmt::print("  option {} = {}\n", printable(name.value), printable(value.value));
         if (entry.sample_launches)
             fmt::print("  sample 1 launch in {}\n", entry.sample_launches->value);
+        if (entry.sampling && !entry.sampling->value.is_all())
+            fmt::print("  sample {}\n", to_words(entry.sampling->value));
         if (!entry.kernels.include.empty() || !entry.kernels.exclude.empty())
             fmt::print("  kernels {}\n", printable(kernels_text(entry.kernels)));
     }

@@ -106,6 +106,9 @@ void print_set_settings(const LoadedSet& loaded) {
         fmt::print("launches: {}\n", launches_text(settings.launches->value));
     if (settings.sample_launches && settings.sample_launches->value > 1)
         fmt::print("sample: 1 launch in {} of each kernel\n", settings.sample_launches->value);
+    for (const auto& probe : loaded.asked.probes)
+        if (!probe.sampling.is_all())
+            fmt::print("sample: {} of probe {}\n", to_words(probe.sampling), probe.name);
     if (!loaded.asked.expectations.empty())
         fmt::print("{} expectation{}, checked at the end of a run\n", loaded.asked.expectations.size(),
                    loaded.asked.expectations.size() == 1 ? "" : "s");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/quantities.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -43,28 +45,72 @@ Result<std::uint32_t> parse_launches(const std::string& text, const std::string&
     return static_cast<std::uint32_t>(*value);
 }
 
-Result<std::uint32_t> parse_sample(const std::string& text, const std::string& option) {
-    constexpr std::string_view kLaunches = "launches=", kOne = "1/", kAll = "all";
-    const auto refuse = [&](std::size_t at, std::string_view why) {
-        return error("EGPU-X054", fmt::format("{} {}\n{:>{}} {}", option, text, "^", option.size() + 2 + at, why),
-                     "write it as launches=1/8 (one launch in 8 of each kernel) or launches=all");
-    };
-    if (text.starts_with("blocks=") || text.starts_with("warps="))
-        return refuse(0, "this version samples launches only");
-    if (!text.starts_with(kLaunches))
-        return refuse(0, "not 'launches='");
-    const std::string_view share = std::string_view(text).substr(kLaunches.size());
+namespace {
+
+struct Wrong {
+    std::size_t at = 0;  ///< in what was read
+    std::string_view why;
+};
+
+/// "1/8" -> 8, "all" -> 1.
+std::optional<std::uint32_t> read_share(std::string_view share, Wrong& wrong) {
+    constexpr std::string_view kOne = "1/", kAll = "all";
     if (share == kAll)
-        return std::uint32_t{1};
-    if (!share.starts_with(kOne))
-        return refuse(kLaunches.size(), "neither '1/N' nor 'all'");
+        return 1;
+    if (!share.starts_with(kOne)) {
+        wrong = {0, "neither '1/N' nor 'all'"};
+        return std::nullopt;
+    }
     std::uint32_t one_in = 0;
     const char* begin = share.data() + kOne.size();
     const char* end = share.data() + share.size();
     const auto parsed = std::from_chars(begin, end, one_in);
-    if (parsed.ec != std::errc() || parsed.ptr != end || one_in == 0)
-        return refuse(kLaunches.size() + kOne.size(), "not a whole number from 1 to 4 294 967 295");
-    return one_in;
+    if (parsed.ec == std::errc() && parsed.ptr == end && one_in != 0)
+        return one_in;
+    wrong = {kOne.size(), "not a whole number from 1 to 4 294 967 295"};
+    return std::nullopt;
+}
+
+/// One of what stands between commas, into `given`.
+bool read_part(std::string_view part, GivenSample& given, Wrong& wrong) {
+    const std::size_t equals = part.find('=');
+    const std::string_view unit = part.substr(0, equals);
+    if (equals == std::string_view::npos || (unit != "launches" && unit != "blocks" && unit != "warps")) {
+        wrong = {0, "none of 'launches=', 'blocks=' and 'warps='"};
+        return false;
+    }
+    if (unit == "launches" ? given.launches.has_value() : given.part.has_value()) {
+        wrong = {0, unit == "launches" ? "launches are sampled already" : "blocks or warps are sampled already"};
+        return false;
+    }
+    const auto one_in = read_share(part.substr(equals + 1), wrong);
+    if (!one_in) {
+        wrong.at += equals + 1;
+        return false;
+    }
+    if (unit == "launches")
+        given.launches = one_in;
+    else
+        given.part = Sampling{unit == "blocks" ? Sampling::Unit::blocks : Sampling::Unit::warps, *one_in};
+    return true;
+}
+
+}  // namespace
+
+Result<GivenSample> parse_sample(const std::string& text, const std::string& option) {
+    GivenSample given;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        Wrong wrong;
+        if (!read_part(std::string_view(text).substr(at, end - at), given, wrong))
+            return error(
+                "EGPU-X054",
+                fmt::format("{} {}\n{:>{}} {}", option, text, "^", option.size() + 2 + at + wrong.at, wrong.why),
+                "write it as launches=1/8 (one launch in 8 of each kernel), warps=1/64, blocks=1/2, "
+                "launches=1/8,warps=1/64 or launches=all");
+        at = end + 1;
+    }
+    return given;
 }
 
 }  // namespace egpu::cli

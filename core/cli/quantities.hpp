@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
+#include "base/sampling.hpp"
 
 namespace egpu::cli {
 
@@ -17,7 +19,11 @@ Result<std::uint64_t> parse_memory(const std::string& text, const std::string& o
 /// "20" -> 20. EGPU-X058 where it is no number of launches.
 Result<std::uint32_t> parse_launches(const std::string& text, const std::string& option, std::uint32_t least);
 
-/// "launches=1/8" -> 8, "launches=all" -> 1. EGPU-X054, with the place of what is wrong.
-Result<std::uint32_t> parse_sample(const std::string& text, const std::string& option);
+struct GivenSample {
+    std::optional<std::uint32_t> launches;  ///< one in so many
+    std::optional<Sampling> part;           ///< of a launch
+};
+/// "launches=1/8", "warps=1/64", "launches=1/8,blocks=1/2", "warps=all". EGPU-X054, with the place of what is wrong.
+Result<GivenSample> parse_sample(const std::string& text, const std::string& option);
 
 }  // namespace egpu::cli

@@ -305,6 +305,7 @@ RunOutcome run_program(const RunOptions& options) {
     session_options.wait_ms = settled.wait_ms;
     session_options.gpu_memory_bytes = settled.gpu_memory_bytes;
     session_options.sample_launches = settled.sample_launches;
+    session_options.sampling = settled.sampling;
     session_options.launch_skip = settled.launches.skip;
     session_options.launch_count = settled.launches.count.value_or(0);
     session_options.measure_overhead = options.overhead;

@@ -217,6 +217,7 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
     if (has_times && has_traffic)
         table.column("kernel throughput");
     bool any_differ = false, any_followed = false;
+    Sampling sectors_of;
     for (const std::size_t index : order) {
         if (table.rows() == kMostKernelRows)
             break;
@@ -225,6 +226,8 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         const host::KernelMetrics m = found != metrics.end() ? found->second : host::KernelMetrics{};
         // What stands in the other columns is of the instrumented launches, as measured: never scaled up.
         any_differ = any_differ || m.differ();
+        if (!m.sector_sampling.is_all())
+            sectors_of = m.sector_sampling;
         any_followed = any_followed || (m.gpu_ns && m.gpu_launches != view.counts[index].launches);
         const auto of = [&m](std::uint64_t launches) {
             return m.differ() ? fmt::format(" ({})", format_count(launches)) : std::string();
@@ -257,6 +260,8 @@ void add_kernels(const SessionView& view, std::vector<std::string>& lines) {
         lines.push_back(times_note(metrics));
     if (any_differ)
         lines.emplace_back("  (n): of so many launches, since probes came or went at different times");
+    if (!sectors_of.is_all())
+        lines.push_back(fmt::format("  sectors: of {}", to_words(sectors_of)));
     if (any_followed)
         lines.emplace_back("  GPU time (n): of so many launches, those followed from their first thread to their last");
     if (order.size() > kMostKernelRows)
@@ -345,6 +350,8 @@ void add_wrapped(const std::string& text, std::vector<std::string>& lines) {
 std::string coverage_text(const SessionView& view, const host::MapData& data, bool ended) {
     std::vector<std::string> parts;
     const auto coverage = view.coverage_of(data);
+    if (const Sampling sampling = view.catalogue.sampling_of(data.probe()); !sampling.is_all())
+        parts.push_back(fmt::format("counted in {} only", to_words(sampling)));
     const std::string launches =
         fmt::format("{} of {} launches", format_count(coverage.covered), format_count(coverage.launches));
     if (ended && !view.drained)

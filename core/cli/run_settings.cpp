@@ -72,8 +72,9 @@ void add_run_settings(CLI::App& command, RunSettingOptions& options) {
         ->envname("EGPU_GPU_MEMORY");
     command
         .add_option("--sample", options.sample,
-                    "Which launches run the probes: launches=1/N (of each kernel the first and every N-th after "
-                    "it) or launches=all [launches=all]")
+                    "What runs the probes: launches=1/N (of each kernel the first and every N-th after it), "
+                    "blocks=1/N or warps=1/N (of each launch), or launches=1/N,warps=1/N; all instead of 1/N: "
+                    "whatever a set says [all]")
         ->check(said)
         ->envname("EGPU_SAMPLE");
     command
@@ -104,11 +105,12 @@ void add_run_settings(CLI::App& command, RunSettingOptions& options) {
 
 host::DecidedElsewhere GivenSettings::decided(const RunSettingOptions& options) const {
     return {.launches = launch_skip.has_value() || launch_count.has_value(),
-            .sample = sample_launches.has_value(),
+            .sample_launches = sample_launches.has_value(),
             .wait = wait_ns.has_value(),
             .gpu_memory = gpu_memory_bytes.has_value(),
             .summary = !options.summary.empty(),
-            .record = !options.record.empty()};
+            .record = !options.record.empty(),
+            .sampling = sampling};
 }
 
 Result<GivenSettings> parse_settings(const RunSettingOptions& options) {
@@ -122,8 +124,14 @@ Result<GivenSettings> parse_settings(const RunSettingOptions& options) {
     if (!options.reserve.empty())
         take(reserve, parse_memory(options.reserve, "--reserve"), problems);
     given.reserve_bytes = reserve.value_or(kReserve);
-    if (!options.sample.empty())
-        take(given.sample_launches, parse_sample(options.sample, "--sample"), problems);
+    if (!options.sample.empty()) {
+        if (const auto sample = parse_sample(options.sample, "--sample")) {
+            given.sample_launches = sample->launches;
+            given.sampling = sample->part;
+        } else {
+            problems.insert(problems.end(), sample.errors().begin(), sample.errors().end());
+        }
+    }
     if (!options.launch_skip.empty())
         take(given.launch_skip, parse_launches(options.launch_skip, "--launch-skip", 0), problems);
     if (!options.launch_count.empty())
@@ -141,6 +149,7 @@ Settled settle(const RunSettingOptions& options, const GivenSettings& given, con
     settled.gpu_memory_bytes = given.gpu_memory_bytes.value_or(of_set(sets.gpu_memory_bytes).value_or(kGpuMemory));
     settled.reserve_bytes = given.reserve_bytes;
     settled.sample_launches = given.sample_launches.value_or(of_set(sets.sample_launches).value_or(1));
+    settled.sampling = given.sampling.value_or(Sampling{});
     settled.launches = of_set(sets.launches).value_or(host::LaunchWindow{});
     if (given.launch_skip)
         settled.launches.skip = *given.launch_skip;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "base/sampling.hpp"
 #include "host/probesets/asked.hpp"
 
 namespace egpu::cli {
@@ -27,6 +28,7 @@ void add_run_settings(CLI::App& command, RunSettingOptions& options);
 struct GivenSettings {
     std::optional<std::uint64_t> wait_ns, gpu_memory_bytes;
     std::optional<std::uint32_t> sample_launches, launch_skip, launch_count;
+    std::optional<Sampling> sampling;  ///< of blocks or warps
     std::uint64_t reserve_bytes = 0;
 
     /// Of these, sets need not agree.
@@ -40,6 +42,7 @@ struct Settled {
     std::uint32_t wait_ms = 0;
     std::uint64_t gpu_memory_bytes = 0, reserve_bytes = 0;
     std::uint32_t sample_launches = 1;
+    Sampling sampling;  ///< as the command line says; that of a set is its probes' own
     host::LaunchWindow launches;
     bool strict = false;
     std::string summary;  ///< with its placeholders; "" for none

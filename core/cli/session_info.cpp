@@ -107,9 +107,11 @@ void print_text(const host::Source& source, const std::optional<host::RecordingF
         line("device", fmt::format("{} (sm_{}), {} SMs{}", view.device_name, view.compute_capability, view.sm_count,
                                    view.simulated ? ", simulated" : ""));
     for (const auto& probe : view.catalogue.probes)
-        line("probe", fmt::format("{}/{} {}: {}, {} in {}{}{}", probe.probe, probe.program, probe.section,
-                                  host::to_words(probe.state), counted(probe.sites, "site"),
-                                  counted(probe.kernels, "kernel"), probe.reason.empty() ? "" : ": ", probe.reason));
+        line("probe",
+             fmt::format("{}/{} {}: {}, {} in {}{}{}{}", probe.probe, probe.program, probe.section,
+                         host::to_words(probe.state), counted(probe.sites, "site"), counted(probe.kernels, "kernel"),
+                         probe.sampling.is_all() ? "" : ", in " + to_words(probe.sampling),
+                         probe.reason.empty() ? "" : ": ", probe.reason));
     std::vector<std::string> states;
     for (const auto& [state, count] : kernel_states(view))
         states.push_back(fmt::format("{} {}", format_count(count), state));
@@ -143,7 +145,10 @@ void print_json(const host::Source& source, const std::optional<host::RecordingF
                           {"section", probe.section},
                           {"state", host::to_name(probe.state)},
                           {"sites", probe.sites},
-                          {"kernels", probe.kernels}});
+                          {"kernels", probe.kernels},
+                          {"sample", probe.sampling.is_all()
+                                         ? ordered_json(nullptr)
+                                         : ordered_json({{to_name(probe.sampling.unit), probe.sampling.one_in}})}});
     ordered_json whole = {
         {"schema", "egpu/session/1"},
         {"session", view.catalogue.session},

@@ -46,6 +46,8 @@ std::vector<TopProbe> probes_of(const host::SessionView& view) {
             found->remark = each.reason;
         else if (detached)
             found->remark = "what it counted stays";
+        else if (!each.sampling.is_all())
+            found->remark = fmt::format("in {}", to_words(each.sampling));
     }
     return probes;
 }

@@ -105,6 +105,23 @@ TEST(GpuTime, IsAFieldOfItsNameInNanoseconds) {
     }
 }
 
+/// Bytes that one warp in 64 asked for are not those that the kernel asked for.
+TEST(Traffic, IsNotKnownOfAPart) {
+    SessionView view = testing::session_view({testing::traffic_map("bandwidth")}, {"bandwidth"});
+    view.maps[0].map = view.catalogue.maps.data();
+    view.drained = true;
+    testing::launch(view, 1, 4);
+    testing::set_entry(view, 0, {1, 0, 0}, {4096, 1024});
+    ASSERT_TRUE(traffic_source(view));
+    view.catalogue.probes[0].sampling = {Sampling::Unit::warps, 64};
+    EXPECT_FALSE(traffic_source(view));
+    EXPECT_FALSE(feeds_metrics(view, view.maps[0]));
+    const auto metrics = kernel_metrics(view);
+    EXPECT_FALSE(metrics.contains(1) && metrics.at(1).read_bytes);
+    view.catalogue.probes[0].sampling = {Sampling::Unit::warps, 1};
+    EXPECT_TRUE(traffic_source(view)) << "one in one is all";
+}
+
 TEST(Traffic, IsAtLeastWhereAProgramCountsAPartOfWhatTheKernelDoes) {
     SessionView view = testing::session_view({testing::traffic_map("bandwidth")}, {"bandwidth"});
     view.maps[0].map = view.catalogue.maps.data();

@@ -42,8 +42,11 @@ public:
         }
         for (const auto& one : added.programs)
             if (program.empty() || one.name == program)
-                programs_.push_back({&added, &one, base, static_cast<std::uint32_t>(programs_.size())});
+                programs_.push_back(
+                    {&added, &one, base, static_cast<std::uint32_t>(programs_.size()), !sampling_.is_all()});
     }
+    /// What is attached from here on runs in these blocks or warps only.
+    void sample(const Sampling& sampling) { sampling_ = sampling; }
 
     CopyRequest request(const ptx::Module& module, const std::string& kernel) {
         CopyRequest request;
@@ -51,6 +54,7 @@ public:
         request.entry = kernel;
         request.kernel_id = 7;
         request.programs = programs_;
+        request.sampling = sampling_;
         request.layouts = &layouts_;
         request.slot_of_key = [this](std::uint32_t map, std::span<const std::byte> key) {
             return keys_.at(map).slot_of(key);
@@ -74,6 +78,7 @@ private:
     std::vector<maps::KeyTable> keys_;
     std::map<std::string, std::uint32_t> map_index_;
     std::vector<ProbeProgram> programs_;
+    Sampling sampling_;
     std::vector<SiteRecord> sites_;
 };
 

@@ -108,7 +108,10 @@ def overhead_and_sample():
 def bad_samples():
     for text, place in (("launches=1/0", "^ not a whole number"), ("launches=2/8", "^ neither '1/N'"),
                         ("launches=1/8x", "^ not a whole"), ("launches=1/-3", "^ not a whole"), ("launches=", "^ neither"),
-                        ("blocks=1/4", "launches only"), ("8", "^ not 'launches='"), ("", "the value is empty")):
+                        ("blocks=1/0", "^ not a whole number"), ("warps=", "^ neither"), ("threads=1/2", "^ none of"),
+                        ("launches=1/2,", "^ none of"), ("launches=1/2,launches=1/4", "^ launches are sampled already"),
+                        ("blocks=1/4,warps=1/2", "^ blocks or warps are sampled already"), ("8", "^ none of"),
+                        ("", "the value is empty")):
         done = subprocess.run([EGPU, "run", "-p", "bandwidth", "--sample", text, "--", "true"], capture_output=True, timeout=30)
         equal(done.returncode, 2, f"exit code of --sample '{text}', " + done.stderr.decode())
         check(place in done.stderr.decode(), f"'{text}': " + done.stderr.decode())

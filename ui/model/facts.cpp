@@ -68,6 +68,8 @@ std::string map_note(const host::MapData& data, const host::SessionView& view, s
             : data.refused_keys != 0 ? fmt::format("; at least: {} keys found the map full", data.refused_keys)
             : !refused.empty()       ? fmt::format("; at least: {}", host::refused_text(refused))
                                      : "; totals since the session began";
+    if (const Sampling sampling = view.catalogue.sampling_of(data.probe()); !sampling.is_all())
+        note += fmt::format("; counted in {} only", to_words(sampling));
     if (!coverage.whole())
         note += fmt::format("; counted in {} of {} launches", format_count(coverage.covered),
                             format_count(coverage.launches));

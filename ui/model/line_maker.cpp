@@ -51,6 +51,12 @@ std::string histogram_title(const std::string& map, bool is_time) {
     return map.find(kind) != std::string::npos ? map : (is_time ? "Latency of " : "Sizes of ") + map;
 }
 
+/// "; in 1 in 64 warps only", by the probe of a map; "" where all count.
+std::string sampled_part(const host::SessionView& view, const std::string& map) {
+    const Sampling sampling = view.catalogue.sampling_of(map.substr(0, map.find('/')));
+    return sampling.is_all() ? std::string() : fmt::format("; in {} only", to_words(sampling));
+}
+
 /// Figures that the chart of the bandwidth and the table of kernels are made of: charts of these alone are
 /// there where somebody asks for them.
 bool is_derived_from(const std::string& field) {
@@ -136,7 +142,7 @@ void LineMaker::add(const host::Sample& sample, const host::SeriesTable& table, 
     add_bandwidth(table, view, update);
     add_histograms(table, view, update);
     add_launches(table, view, update);
-    add_counters(table, update);
+    add_counters(table, view, update);
 }
 
 void LineMaker::add_bandwidth(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
@@ -198,12 +204,13 @@ void LineMaker::add_histograms(const host::SeriesTable& table, const host::Sessi
     for (const auto& [name, kernels] : groups) {
         const auto& first = table[kernels.begin()->second.front()];
         const Unit unit = histogram_unit(first.unit, view.simulated);
-        const ChartKind chart = {fmt::format("{}/{}", name.first, name.second),
-                                 histogram_title(name.first, is_duration(unit)),
-                                 "percentiles of what came over 1 s, within a factor of two",
-                                 unit,
-                                 true,
-                                 1};
+        const ChartKind chart = {
+            fmt::format("{}/{}", name.first, name.second),
+            histogram_title(name.first, is_duration(unit)),
+            "percentiles of what came over 1 s, within a factor of two" + sampled_part(view, name.first),
+            unit,
+            true,
+            1};
         std::vector<std::uint32_t> all;
         for (const auto& [kernel, series] : kernels)
             all.insert(all.end(), series.begin(), series.end());
@@ -223,13 +230,13 @@ LineMaker::Look LineMaker::look_of(const host::Series& series) {
                                                                            : Stroke::dotted};
 }
 
-void LineMaker::add_counters(const host::SeriesTable& table, Update& update) {
+void LineMaker::add_counters(const host::SeriesTable& table, const host::SessionView& view, Update& update) {
     for (const auto& series : table.all()) {
         if (series.kind != host::SeriesKind::counter || series.map == host::kSessionMap)
             continue;
         const ChartKind chart = {fmt::format("{}/{}", series.map, series.field),
                                  counter_title(series.map, series.field),
-                                 "over 1 s",
+                                 "over 1 s" + sampled_part(view, series.map),
                                  rate_unit(series.unit),
                                  false,
                                  3,

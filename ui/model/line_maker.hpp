@@ -55,7 +55,7 @@ private:
     void add_bandwidth(const host::SeriesTable& table, const host::SessionView& view, Update& update);
     void add_launches(const host::SeriesTable& table, const host::SessionView& view, Update& update);
     void add_histograms(const host::SeriesTable& table, const host::SessionView& view, Update& update);
-    void add_counters(const host::SeriesTable& table, Update& update);
+    void add_counters(const host::SeriesTable& table, const host::SessionView& view, Update& update);
     void add_percentiles(const ChartKind& chart, const std::string& whose, const std::string& colour_of,
                          const std::vector<std::uint32_t>& series, Update& update);
 

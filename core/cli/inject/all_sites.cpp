@@ -36,6 +36,7 @@ private:
         std::string kernel, kind, program;
         Trial trial;
         std::size_t job = 0;
+        std::size_t bodies = 1;
 
         std::string name() const { return fmt::format("{}, {}, {}", kernel, kind, program); }
     };
@@ -46,15 +47,15 @@ private:
             result_.refused.emplace_back(kernel, plain.error());
             return;
         }
-        tried_.push_back({kernel, "reassembled", "no program", {}, job_for(*plain, kernel)});
+        tried_.push_back({kernel, "reassembled", "no program", {}, job_for(*plain, kernel), 1});
         for (std::size_t kind = 0; kind < check_.kinds_.size(); ++kind)
             for (const auto* programs : {&check_.nothing_, &check_.count_}) {
-                Tried tried{kernel, check_.kinds_[kind].name, word_of(*programs), {}, 0};
+                Tried tried{kernel, check_.kinds_[kind].name, word_of(*programs), {}, 0, 1};
                 for (const std::size_t program : programs->programs[kind])
                     tried.trial.add(programs->object, program);
                 attempt(std::move(tried));
             }
-        Tried all{kernel, "all kinds", "all programs", {}, 0};
+        Tried all{kernel, "all kinds", "all programs", {}, 0, 1};
         for (const auto* programs : {&check_.nothing_, &check_.count_})
             for (std::size_t program = 0; program < programs->object.programs.size(); ++program)
                 all.trial.add(programs->object, program);
@@ -70,7 +71,7 @@ private:
             const auto& plain = compiled.front();
             if (!answer)
                 result_.failed.emplace_back(tried.name(), answer.error());
-            else if (is_advised_against(*answer, plain))
+            else if (is_advised_against(*answer, plain, tried.bodies))
                 spare(tried, plain, assembler, compiler);
         }
     }
@@ -80,11 +81,18 @@ private:
     }
 
     void attempt(Tried tried) {
+        tried.trial.sample(check_.sampling_);
         const auto copy = tried.trial.copy_of(module_, tried.kernel);
         if (!copy) {
-            result_.failed.emplace_back(tried.name(), copy.error());
+            // A kernel that can't have two bodies is no failure: it runs as it is, and says why.
+            const bool has_one_body_only = copy.error().code == "EGPU-P260";
+            if (!has_one_body_only)
+                result_.failed.emplace_back(tried.name(), copy.error());
+            else if (result_.refused.empty() || result_.refused.back().first != tried.kernel)
+                result_.refused.emplace_back(tried.kernel, copy.error());
             return;
         }
+        tried.bodies = copy->bodies;
         ++result_.copies;
         const bool alone = tried.program == "count";
         for (const auto& outcome : copy->outcomes) {
@@ -115,9 +123,10 @@ private:
         return place->second;
     }
 
-    static bool is_advised_against(const inject::Compiled& copy, const Result<inject::Compiled>& plain) {
+    static bool is_advised_against(const inject::Compiled& copy, const Result<inject::Compiled>& plain,
+                                   std::size_t bodies) {
         const std::size_t advice = inject::advice_count(copy.messages);
-        return advice > 0 && plain && advice > inject::advice_count(plain->messages);
+        return advice > 0 && plain && advice > inject::advice_count(plain->messages) * bodies;
     }
 
     /// ptxas serialises wgmma instructions in the copy and not in the original: it is built without the sites between
@@ -132,7 +141,7 @@ private:
         const auto compiled = assembler.compile(compiler, {copy->ptx, tried.kernel, options_});
         if (!compiled)
             result_.failed.emplace_back(tried.name(), compiled.error());
-        else if (is_advised_against(*compiled, plain))
+        else if (is_advised_against(*compiled, plain, copy->bodies))
             result_.failed.emplace_back(
                 tried.name(),
                 error("EGPU-X063", "ptxas serialises wgmma in the copy, also without sites between them"));
@@ -149,8 +158,9 @@ private:
     std::vector<Tried> tried_;
 };
 
-Result<AllSitesCheck> AllSitesCheck::make(std::vector<Kind> kinds) {
+Result<AllSitesCheck> AllSitesCheck::make(std::vector<Kind> kinds, const Sampling& sampling) {
     AllSitesCheck check;
+    check.sampling_ = sampling;
     check.kinds_ = std::move(kinds);
     auto nothing = programs_that_do_nothing(check.kinds_);
     if (!nothing)

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sampling.hpp"
 #include "cli/inject/kinds.hpp"
 #include "cli/inject/modules.hpp"
 #include "host/pipeline/assembler.hpp"
@@ -32,7 +33,7 @@ struct AllSites {
 class AllSitesCheck {
 public:
     /// EGPU-V0xx, B0xx where the programs themselves are wrong.
-    static Result<AllSitesCheck> make(std::vector<Kind> kinds);
+    static Result<AllSitesCheck> make(std::vector<Kind> kinds, const Sampling& sampling = {});
     /// `architecture` "": the module's own target.
     AllSites run(const NamedModule& module, host::Assembler& assembler, const inject::Compiler& compiler,
                  const std::string& architecture) const;
@@ -40,6 +41,7 @@ public:
 private:
     std::vector<Kind> kinds_;
     KindPrograms nothing_, count_;
+    Sampling sampling_;  ///< of all programs but those that run once a grid
     friend class KernelTrials;
 };
 

@@ -27,6 +27,9 @@ Result<inject::InstrumentedCopy> Trial::copy_of(const ptx::Module& module, const
     request.module = &module;
     request.entry = kernel;
     request.programs = programs_;
+    request.sampling = sampling_;
+    for (auto& program : request.programs)
+        program.sampled = !sampling_.is_all() && program.program->point.granularity != ebpf::Granularity::grid;
     request.layouts = &layouts_;
     request.spare_wgmma = spare_wgmma;
     // Every map of these objects is an array: its keys are its slots.

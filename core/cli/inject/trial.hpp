@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sampling.hpp"
 #include "cli/inject/kinds.hpp"
 #include "inject/clone/clone.hpp"
 #include "maps/layout/layout.hpp"
@@ -17,10 +18,13 @@ public:
     void add(const ebpf::Object& object, std::size_t program);
     Result<inject::InstrumentedCopy> copy_of(const ptx::Module& module, const std::string& kernel,
                                              bool spare_wgmma = false) const;
+    /// The programs run in some blocks or warps only.
+    void sample(const Sampling& sampling) { sampling_ = sampling; }
     const std::vector<inject::ProbeProgram>& programs() const { return programs_; }
 
 private:
     std::vector<inject::ProbeProgram> programs_;
+    Sampling sampling_;
     std::vector<const ebpf::Object*> objects_;
     std::vector<std::uint32_t> bases_;  ///< of the objects' maps
     std::vector<maps::Layout> layouts_;

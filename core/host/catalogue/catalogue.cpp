@@ -247,6 +247,37 @@ std::optional<std::vector<MapUse>> uses_from_json(const json& list) {
 
 }  // namespace
 
+Sampling Catalogue::sampling_of(std::string_view probe) const {
+    for (const auto& each : probes)
+        if (each.probe == probe)
+            return each.sampling;
+    return {};
+}
+
+namespace {
+
+json sampling_to_json(const Sampling& sampling) {
+    return {to_name(sampling.unit), sampling.one_in};
+}
+
+/// Of a recording of an older build: all.
+Sampling sampling_from_json(const json& owner) {
+    Sampling sampling;
+    if (!owner.contains("sampling"))
+        return sampling;
+    const json& value = owner.at("sampling");
+    const std::string unit = value.at(0);
+    for (const auto known : {Sampling::Unit::all, Sampling::Unit::blocks, Sampling::Unit::warps})
+        if (unit == to_name(known))
+            sampling.unit = known;
+    if (unit != to_name(sampling.unit))
+        throw std::invalid_argument("no such unit");
+    sampling.one_in = value.at(1);
+    return sampling;
+}
+
+}  // namespace
+
 std::string to_json(const Catalogue& catalogue) {
     json kernels = json::array(), probes = json::array(), sites = json::array(), maps = json::array(),
          copies = json::array();
@@ -265,7 +296,8 @@ std::string to_json(const Catalogue& catalogue) {
                           {"in_part", probe.in_part},
                           {"attached_unix_ms", probe.attached_unix_ms},
                           {"detached_unix_ms", probe.detached_unix_ms},
-                          {"maps", uses_to_json(probe.maps)}});
+                          {"maps", uses_to_json(probe.maps)},
+                          {"sampling", sampling_to_json(probe.sampling)}});
     for (const auto& site : catalogue.sites)
         sites.push_back({site.id, site.kernel_id, site.file, site.line, site.opcode, site.function});
     for (const auto& copy : catalogue.copies)
@@ -289,6 +321,7 @@ std::string to_json(const Catalogue& catalogue) {
                         {"maps", maps},
                         {"findings", findings},
                         {"sample_launches", catalogue.sample_launches},
+                        {"sampling", sampling_to_json(catalogue.sampling)},
                         {"launch_skip", catalogue.launch_skip},
                         {"launch_count", catalogue.launch_count},
                         {"measure_overhead", catalogue.measure_overhead},
@@ -329,6 +362,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
             probe.attached_unix_ms = entry.at("attached_unix_ms");
             probe.detached_unix_ms = entry.at("detached_unix_ms");
             probe.maps = uses_from_json(entry.value("maps", json()));
+            probe.sampling = sampling_from_json(entry);
             catalogue.probes.push_back(std::move(probe));
         }
         for (const auto& entry : whole.at("sites"))
@@ -336,6 +370,7 @@ Result<Catalogue> catalogue_from_json(std::string_view text) {
         for (const auto& entry : whole.at("copies"))
             catalogue.copies.push_back({entry.at(0), entry.at(1).get<std::vector<std::uint32_t>>()});
         catalogue.sample_launches = whole.at("sample_launches");
+        catalogue.sampling = sampling_from_json(whole);
         catalogue.launch_skip = whole.value("launch_skip", std::uint64_t{0});
         catalogue.launch_count = whole.value("launch_count", std::uint64_t{0});
         catalogue.measure_overhead = whole.at("measure_overhead");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/sampling.hpp"
 #include "ebpf/object/object.hpp"
 #include "host/catalogue/residency.hpp"
 #include "host/catalogue/selection.hpp"
@@ -93,6 +94,7 @@ struct Probe {
     std::int64_t detached_unix_ms = 0;   ///< when it was removed; 0: it was not
     /// Maps that the program names, a refused one's too; nullopt in a recording of an older build.
     std::optional<std::vector<MapUse>> maps;
+    Sampling sampling;  ///< which blocks or warps run it: what it counts is of these only, never scaled up
 };
 
 struct Site {
@@ -137,6 +139,7 @@ struct Catalogue {
     std::vector<Map> maps;
     std::vector<ReportedFinding> findings;  ///< of plugins; those of egpu's own rules are made by who reads
     std::uint32_t sample_launches = 1;      ///< one launch in so many of each kernel runs its copy
+    Sampling sampling;                      ///< --sample blocks=1/N, warps=1/N: of probes that are added, too
     std::uint64_t launch_skip = 0;          ///< not the first so many,
     std::uint64_t launch_count = 0;         ///< only the so many after them; 0: all
     bool measure_overhead = false;          ///< asked for: on a device that knows time, launches alternate
@@ -147,6 +150,8 @@ struct Catalogue {
     const Kernel* kernel(std::uint64_t id) const {
         return id >= 1 && id <= kernels.size() ? &kernels[id - 1] : nullptr;
     }
+    /// Of the programs of a probe, by its name.
+    Sampling sampling_of(std::string_view probe) const;
     const Site* site(std::uint64_t id) const { return id >= 1 && id <= sites.size() ? &sites[id - 1] : nullptr; }
 };
 

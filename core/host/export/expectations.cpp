@@ -153,6 +153,12 @@ std::string counted_in_part(const SessionView& view, const std::string& probe, c
     return {};
 }
 
+/// "counted in 1 in 64 warps"; "" where all are.
+std::string sampled_part(const SessionView& view, const std::string& probe) {
+    const Sampling sampling = view.catalogue.sampling_of(probe);
+    return sampling.is_all() ? std::string() : fmt::format("counted in {}", to_words(sampling));
+}
+
 /// Why a probe's totals may be more than they show; "" where they are exact.
 std::string why_at_least(const SessionView& view, const std::string& probe, const std::string& pattern) {
     if (!view.drained)
@@ -162,7 +168,7 @@ std::string why_at_least(const SessionView& view, const std::string& probe, cons
     if (view.unasked_launches != 0 || view.partly_counted_graphs != 0 || view.other_processes != 0)
         return "not every launch is known";
     for (auto why : {full_map(view, probe), out_of_reach(view, probe, pattern), missed(view, probe, pattern),
-                     counted_in_part(view, probe, pattern)})
+                     sampled_part(view, probe), counted_in_part(view, probe, pattern)})
         if (!why.empty())
             return why;
     return {};
@@ -265,9 +271,11 @@ void take_worst(ExpectationResult& result, const ordered_json& metrics, const Se
     if (result.value)
         return;
     const bool of_time = expectation.metric.value.ends_with(".kernel_throughput");
-    result.reason = !of_time         ? "no launch gave a value"
-                    : view.simulated ? "the simulated GPU knows no time"
-                                     : "no launch was timed";
+    const std::string sampled = sampled_part(view, probe);
+    result.reason = !of_time           ? "no launch gave a value"
+                    : !sampled.empty() ? sampled + ": no rate is made of that"
+                    : view.simulated   ? "the simulated GPU knows no time"
+                                       : "no launch was timed";
 }
 
 void take_session_figure(ExpectationResult& result, const SessionView& view, double elapsed_s) {

@@ -76,6 +76,10 @@ void add_unknown(const SessionView& view, const MapData& data, const ebpf::TypeF
     metrics.push_back(std::move(metric));
 }
 
+ordered_json sample_json(const Sampling& sampling) {
+    return {{to_name(sampling.unit), sampling.one_in}};
+}
+
 ordered_json names_of(const std::vector<const Probe*>& programs) {
     ordered_json names = ordered_json::array();
     for (const Probe* program : programs)
@@ -85,6 +89,7 @@ ordered_json names_of(const std::vector<const Probe*>& programs) {
 
 void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& metrics) {
     const auto refused = refused_users(view, data);
+    const Sampling sampling = view.catalogue.sampling_of(data.probe());
     std::vector<bool> unknown;
     for (const auto& field : data.map->definition.value.fields) {
         const std::string why = why_not_counted(view, data, &field);
@@ -104,6 +109,8 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
             add_labels(view, row, metric);
             metric["launches"] = coverage.launches;
             metric["launches_covered"] = coverage.covered;
+            if (!sampling.is_all())
+                metric["sample"] = sample_json(sampling);
             if (!refused.empty())
                 metric["programs_refused"] = names_of(refused);
             if (!counted)
@@ -149,20 +156,21 @@ void add_derived(const SessionView& view, ordered_json& metrics) {
                                {"value", *figures.bytes_per_second}});
         if (sectors.empty())
             continue;
+        const auto add_ratio = [&](const char* name, const char* unit, double value) {
+            ordered_json metric = {{"name", sectors + name},
+                                   {"unit", unit},
+                                   {"kernel", kernel},
+                                   {"launches", launches},
+                                   {"launches_covered", figures.sector_launches}};
+            if (!figures.sector_sampling.is_all())
+                metric["sample"] = sample_json(figures.sector_sampling);
+            metric["value"] = value;
+            metrics.push_back(std::move(metric));
+        };
         if (figures.sectors_per_load)
-            metrics.push_back({{"name", sectors + ".sectors_per_load"},
-                               {"unit", "number"},
-                               {"kernel", kernel},
-                               {"launches", launches},
-                               {"launches_covered", figures.sector_launches},
-                               {"value", *figures.sectors_per_load}});
+            add_ratio(".sectors_per_load", "number", *figures.sectors_per_load);
         if (figures.sector_use)
-            metrics.push_back({{"name", sectors + ".sector_use"},
-                               {"unit", "ratio"},
-                               {"kernel", kernel},
-                               {"launches", launches},
-                               {"launches_covered", figures.sector_launches},
-                               {"value", *figures.sector_use}});
+            add_ratio(".sector_use", "ratio", *figures.sector_use);
     }
 }
 

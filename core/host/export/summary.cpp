@@ -124,6 +124,8 @@ ordered_json probe_json(const Probe& probe) {
             {"kernels", probe.kernels},
             {"reason", text_or_null(probe.reason)},
             {"notes", probe.notes},
+            {"sample", probe.sampling.is_all() ? ordered_json(nullptr)
+                                               : ordered_json({{to_name(probe.sampling.unit), probe.sampling.one_in}})},
             {"attached_at", time_or_null(probe.attached_unix_ms)},
             {"detached_at", time_or_null(probe.detached_unix_ms)}};
 }

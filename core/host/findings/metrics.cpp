@@ -18,6 +18,11 @@ void add(std::optional<std::uint64_t>& sum, std::uint64_t value) {
     sum = sum.value_or(0) + value;
 }
 
+/// Its counts are of some blocks or warps only: no total, and nothing over the time of a launch, is made of them.
+bool is_sampled(const SessionView& view, const MapData& data) {
+    return !view.catalogue.sampling_of(data.probe()).is_all();
+}
+
 /// True where a program of the map's probe runs at all global loads (stores): what it didn't count is then 0.
 bool covers(const SessionView& view, const MapData& data, ebpf::Event event) {
     const std::string_view probe = data.probe();
@@ -93,7 +98,7 @@ bool has_sector_fields(const MapData& data) {
 }
 
 bool has_traffic(const SessionView& view, const MapData& data) {
-    return has_traffic_fields(data) &&
+    return has_traffic_fields(data) && !is_sampled(view, data) &&
            (covers(view, data, ebpf::Event::load) || covers(view, data, ebpf::Event::store));
 }
 
@@ -142,7 +147,7 @@ bool has_gpu_times(const SessionView& view, const MapData& data) {
     const bool of_time = std::any_of(
         definition.value.fields.begin(), definition.value.fields.end(),
         [](const auto& field) { return field.name == "kernel_time" && field.role == ebpf::Role::nanoseconds; });
-    return !view.simulated && of_time && has_field(definition.value, "launches") &&
+    return !view.simulated && !is_sampled(view, data) && of_time && has_field(definition.value, "launches") &&
            has_role(definition.key, ebpf::Role::kernel_id);
 }
 
@@ -198,6 +203,7 @@ std::vector<SiteMetrics> site_metrics(const SessionView& view) {
     std::vector<SiteMetrics> sites;
     if (const MapData* data = sector_map(view)) {
         const auto by_kernel = view.coverage_by_kernel(*data);
+        const Sampling sampling = view.catalogue.sampling_of(data->probe());
         for (const auto& row : read_rows(*data, view.catalogue)) {
             const auto requests = row.value_named("requests");
             const auto sectors = row.value_named("sectors");
@@ -207,7 +213,8 @@ std::vector<SiteMetrics> site_metrics(const SessionView& view) {
             sites.push_back({row.site_id, *requests, *sectors, row.value_named("requested_bytes"),
                              site != nullptr && site->kernel_id >= 1 && site->kernel_id <= by_kernel.size()
                                  ? by_kernel[site->kernel_id - 1].covered
-                                 : 0});
+                                 : 0,
+                             sampling});
         }
     }
     return sites;
@@ -222,6 +229,7 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
     struct Loads {
         std::uint64_t requests = 0, sectors = 0, bytes = 0, launches = 0;
         bool bytes_known = true;
+        Sampling sampling;
     };
     std::map<std::uint32_t, Loads> loads;
     for (const auto& site : site_metrics(view)) {
@@ -230,6 +238,7 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
             continue;
         auto& sum = loads[record->kernel_id];
         sum.launches = site.launches;
+        sum.sampling = site.sampling;
         sum.requests += site.requests;
         sum.sectors += site.sectors;
         sum.bytes += site.requested_bytes.value_or(0);
@@ -240,6 +249,7 @@ std::map<std::uint32_t, KernelMetrics> kernel_metrics(const SessionView& view) {
             continue;
         auto& entry = metrics[kernel];
         entry.sector_launches = sum.launches;
+        entry.sector_sampling = sum.sampling;
         entry.sectors_per_load = static_cast<double>(sum.sectors) / static_cast<double>(sum.requests);
         if (sum.bytes_known)
             entry.sector_use =

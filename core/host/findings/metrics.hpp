@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sampling.hpp"
 #include "host/view/session_view.hpp"
 
 namespace egpu::host {
@@ -21,6 +22,7 @@ struct KernelMetrics {
     std::optional<double> sectors_per_load;  ///< sectors / requests of global loads
     std::optional<double> sector_use;        ///< requested bytes / (32 x sectors) of global loads, at most 1
     std::uint64_t sector_launches = 0;       ///< launches that the two are of
+    Sampling sector_sampling;                ///< blocks or warps of them that the two are of
     /// Nanoseconds that a launch of its copy took, at most: the mean over launches timed by events around them, which
     /// hold what the driver and the GPU take to start it too. nullopt: none was timed.
     std::optional<double> launch_ns;
@@ -45,10 +47,11 @@ struct SiteMetrics {
     std::uint64_t sectors = 0;
     std::optional<std::uint64_t> requested_bytes;
     std::uint64_t launches = 0;  ///< of its kernel, that these are of
+    Sampling sampling;           ///< blocks or warps of them that these are of
 };
 
 /// The map whose requested_bytes are the bytes that kernels read and write: of several, one of a probe that is attached
-/// is taken, then the first in session order.
+/// is taken, then the first in session order. Never one of which blocks or warps are sampled.
 struct TrafficSource {
     const MapData* data = nullptr;
     bool loads = false, stores = false;  ///< its probe sees all global loads (stores): none counted is then 0

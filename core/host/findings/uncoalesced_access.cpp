@@ -60,6 +60,8 @@ std::vector<Finding> find_uncoalesced_access(const SessionView& view) {
             kernel != nullptr ? kernel->name : "a kernel", words.does,
             finding.place.empty() ? std::string() : fmt::format(" ({})", finding.place), words.access,
             whole_or_decimal(per_request), whole_or_decimal(use * kSectorBytes), words.advice);
+        if (!site.sampling.is_all())
+            finding.text += fmt::format(" Counted in {}.", to_words(site.sampling));
         findings.push_back(std::move(finding));
     }
     return findings;

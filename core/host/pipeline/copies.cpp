@@ -152,7 +152,7 @@ void judge(Candidate& candidate, const ImageBuild& image) {
     }
     Knobs knobs = candidate.current.knobs;
     if (advice != 0 && !knobs.spare_wgmma && build.reassembled &&
-        advice > inject::advice_count(build.reassembled->messages)) {
+        advice > inject::advice_count(build.reassembled->messages) * candidate.current.copy.bodies) {
         knobs.spare_wgmma = true;
         static_cast<void>(begin(candidate, knobs));
         return;

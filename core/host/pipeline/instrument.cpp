@@ -57,7 +57,11 @@ inject::CopyRequest Pipeline::copy_request(const Kernel& kernel, const ptx::Modu
     for (const std::uint32_t index : programs) {
         const auto& running = programs_[index];
         const auto& object = *probes_[running.loaded].object;
-        request.programs.push_back({&object, &object.programs[running.program], running.map_base, running.probe});
+        const Sampling& sampling = probes_[running.loaded].sampling;
+        request.programs.push_back(
+            {&object, &object.programs[running.program], running.map_base, running.probe, !sampling.is_all()});
+        if (!sampling.is_all())
+            request.sampling = sampling;  // of a session, all that are sampled have the same
     }
     return request;
 }
@@ -183,6 +187,17 @@ std::vector<std::byte> image_of(Attempt& attempt) {
 
 }  // namespace
 
+namespace {
+
+std::string bodies_note(std::uint32_t warps_of_a_group) {
+    std::string text = "two bodies: blocks or warps that are not sampled run the one without the sampled programs";
+    if (warps_of_a_group > 1)
+        text += fmt::format("; chosen by {} warps together, since it has instructions of warpgroups", warps_of_a_group);
+    return text;
+}
+
+}  // namespace
+
 Pipeline::BuiltFigures Pipeline::figures_of(const Attempt& attempt) {
     if (!attempt.compiled)
         return {};
@@ -218,6 +233,8 @@ void Pipeline::finish_copy(const Source& source, CopyBuild& build, Wish& wish) {
         built.image.bank_table = std::move(build.banked->copy.table);
         built.image.bank_image = image_of(*build.banked);
     }
+    if (copy.bodies > 1)
+        build.notes.push_back(bodies_note(copy.warps_of_a_group));
     Copy holds{kernel.id, {}};
     for (const auto& outcome : copy.outcomes)
         if (outcome.sites != 0)

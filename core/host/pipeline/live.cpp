@@ -186,6 +186,11 @@ Result<ProbeChange> Pipeline::add_probe(LoadedProbe probe, const MapRoom& room, 
                      fmt::format("egpu probe replace {} WHAT puts another one in its place", probe.name));
     if (!any_accepted(probe))
         return refusals(probe);
+    // What its maps hold is of the same blocks or warps as what comes.
+    const auto before = latest_probe(probe.name);
+    probe.sampling = before ? probes_[*before].sampling : catalogue_.sampling;
+    if (auto status = check_sampling(probe); !status)
+        return status.errors();
     ProbeChange change;
     change.probe = probe.name;
     const auto loaded = take_in(std::move(probe), room, change);

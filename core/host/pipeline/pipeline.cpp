@@ -65,6 +65,7 @@ void Pipeline::add_probe_entries(std::uint32_t loaded, std::uint32_t map_base) {
         state.section = program.section;
         state.selections = probe.kernels;
         state.maps = map_uses(program, checked, map_base);
+        state.sampling = probe.sampling;
         // A program of that name that was set aside goes on in its entry: its maps do.
         const auto same = std::find_if(catalogue_.probes.begin(), catalogue_.probes.end(), [&](const Probe& each) {
             return each.probe == probe.name && each.program == program.name;

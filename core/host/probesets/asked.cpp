@@ -39,7 +39,8 @@ void agree(std::optional<Placed<T>>& settled, const std::optional<Placed<T>>& mo
 void agree(RunSettings& settled, const RunSettings& more, const DecidedElsewhere& decided,
            std::vector<Diagnostic>& problems) {
     agree(settled.launches, more.launches, decided.launches, "launches", "--launch-skip or --launch-count", problems);
-    agree(settled.sample_launches, more.sample_launches, decided.sample, "sample", "--sample", problems);
+    agree(settled.sample_launches, more.sample_launches, decided.sample_launches, "sample", "--sample launches=1/N",
+          problems);
     agree(settled.wait_ns, more.wait_ns, decided.wait, "wait", "--wait", problems);
     agree(settled.gpu_memory_bytes, more.gpu_memory_bytes, decided.gpu_memory, "gpu_memory", "--gpu-memory", problems);
     agree(settled.summary, more.summary, decided.summary, "summary", "--summary", problems);
@@ -62,24 +63,49 @@ void same_for_all(const std::vector<std::optional<Placed<std::uint32_t>>>& sampl
                                  [&](const auto& sample) { return sample && sample->value == (*said)->value; });
     if (!all)
         problems.push_back(
-            problem_at((*said)->place, "EGPU-S017", "another sample for each probe is not in this version",
+            problem_at((*said)->place, "EGPU-S017", "another sample of launches for each probe is not in this version",
                        "give every probe of the run the same one, or decide with --sample launches=1/N"));
+}
+
+/// A copy has two bodies: probes that are not sampled are in both, those that are in one of them.
+void one_sampling(const std::vector<LoadedProbe>& probes, const std::vector<Place>& places,
+                  std::vector<Diagnostic>& problems) {
+    std::optional<std::size_t> first;
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+        if (probes[i].sampling.is_all())
+            continue;
+        if (const auto checked = check_sampling(probes[i]); !checked) {
+            const auto& why = checked.error();
+            problems.push_back(problem_at(places[i], why.code, why.message, why.hints.front()));
+        }
+        first = first.value_or(i);
+        if (!(probes[*first].sampling == probes[i].sampling))
+            problems.push_back(problem_at(
+                places[i], "EGPU-S034",
+                fmt::format("probe '{}' samples {}, probe '{}' {}: a kernel's copy can choose in one way only",
+                            probes[i].name, to_words(probes[i].sampling), probes[*first].name,
+                            to_words(probes[*first].sampling)),
+                "give those that are sampled the same share of the same unit; others may be unsampled"));
+    }
 }
 
 struct Asking {
     Asked asked;
     std::vector<std::optional<Placed<std::uint32_t>>> samples;  ///< by probe
+    std::vector<Place> sampling_places;                         ///< by probe
     std::vector<Diagnostic> problems;
     DecidedElsewhere decided;
     ebpf::VerifierOptions options;
 
-    void add(LoadedProbe probe, std::optional<Placed<std::uint32_t>> sample, const Place& place);
+    void add(LoadedProbe probe, std::optional<Placed<std::uint32_t>> sample,
+             const std::optional<Placed<Sampling>>& sampling, const Place& place);
     void add_set(const ReadSet& read);
     void add_what(const std::string& what);
     Result<Asked> finish();
 };
 
-void Asking::add(LoadedProbe probe, std::optional<Placed<std::uint32_t>> sample, const Place& place) {
+void Asking::add(LoadedProbe probe, std::optional<Placed<std::uint32_t>> sample,
+                 const std::optional<Placed<Sampling>>& sampling, const Place& place) {
     const bool taken = std::any_of(asked.probes.begin(), asked.probes.end(),
                                    [&](const LoadedProbe& each) { return each.name == probe.name; });
     if (taken) {
@@ -88,8 +114,10 @@ void Asking::add(LoadedProbe probe, std::optional<Placed<std::uint32_t>> sample,
                        place.source ? "give one of them another name: name: OTHER" : "rename one of the files"));
         return;
     }
+    probe.sampling = decided.sampling ? *decided.sampling : sampling ? sampling->value : Sampling{};
     asked.probes.push_back(std::move(probe));
     samples.push_back(std::move(sample));
+    sampling_places.push_back(sampling && !decided.sampling ? sampling->place : place);
 }
 
 RunSettings settings_of(const ProbeSet& set) {
@@ -120,7 +148,7 @@ void Asking::add_set(const ReadSet& read) {
             append(problems, probe.errors());
             continue;
         }
-        add(std::move(*probe), entry.sample_launches, entry.place);
+        add(std::move(*probe), entry.sample_launches, entry.sampling, entry.place);
     }
     // What hangs on a probe that could not be loaded is not looked at: it may be right.
     if (!named.empty() || read.problems.empty())
@@ -168,11 +196,12 @@ void Asking::add_what(const std::string& what) {
         return;
     }
     asked.names.push_back(probe->name);
-    add(std::move(*probe), std::nullopt, {});
+    add(std::move(*probe), std::nullopt, std::nullopt, {});
 }
 
 Result<Asked> Asking::finish() {
-    same_for_all(samples, decided.sample, problems);
+    same_for_all(samples, decided.sample_launches, problems);
+    one_sampling(asked.probes, sampling_places, problems);
     if (!problems.empty())
         return std::move(problems);
     return std::move(asked);
@@ -182,14 +211,15 @@ Result<Asked> Asking::finish() {
 
 Result<Asked> ask_for(const std::vector<std::string>& what, const DecidedElsewhere& decided,
                       const ebpf::VerifierOptions& options) {
-    Asking asking{{}, {}, {}, decided, options};
+    Asking asking{
+        .asked = {}, .samples = {}, .sampling_places = {}, .problems = {}, .decided = decided, .options = options};
     for (const auto& each : what)
         asking.add_what(each);
     return asking.finish();
 }
 
 Result<Asked> ask_for(const ReadSet& set, const ebpf::VerifierOptions& options) {
-    Asking asking{{}, {}, {}, {}, options};
+    Asking asking{.asked = {}, .samples = {}, .sampling_places = {}, .problems = {}, .decided = {}, .options = options};
     asking.add_set(set);
     return asking.finish();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/sampling.hpp"
 #include "host/probesets/load.hpp"
 #include "host/programs/programs.hpp"
 
@@ -23,7 +24,8 @@ struct RunSettings {
 
 /// Of these the command line decides: sets need not agree on them, and what a probe says of them is not heeded.
 struct DecidedElsewhere {
-    bool launches = false, sample = false, wait = false, gpu_memory = false, summary = false, record = false;
+    bool launches = false, sample_launches = false, wait = false, gpu_memory = false, summary = false, record = false;
+    std::optional<Sampling> sampling;  ///< of all probes
 };
 
 struct Asked {
@@ -36,7 +38,7 @@ struct Asked {
 /// All of `what`: a name is looked up as probe set, then as plugin or installed program; a file ends in .yaml, or in
 /// what load_probe takes. Probe sets stand side by side: the kernels of each are for its own probes, and where two say
 /// different things of the whole run that is an error (EGPU-S027). All problems: EGPU-S0xx, those of load_probe,
-/// EGPU-X023 where two probes have one name.
+/// EGPU-X023 where two probes have one name, EGPU-S034 where two sample blocks or warps in different ways.
 Result<Asked> ask_for(const std::vector<std::string>& what, const DecidedElsewhere& decided = {},
                       const ebpf::VerifierOptions& options = {});
 

@@ -41,8 +41,17 @@ void read_options(TreeReader& reader, const TreeNode& node, ProbeEntry& probe) {
 }
 
 void read_sample(TreeReader& reader, const TreeNode& node, ProbeEntry& probe) {
-    reader.entries(node, sample_keys(), [&](std::string_view, const TreeNode&, const TreeNode& value) {
-        probe.sample_launches = reader.share(value);
+    reader.entries(node, sample_keys(), [&](std::string_view key, const TreeNode& key_node, const TreeNode& value) {
+        const auto share = reader.share(value);
+        if (key == "launches")
+            probe.sample_launches = share;
+        else if (probe.sampling)
+            reader.report(key_node.place, "EGPU-S014",
+                          fmt::format("a sample is of blocks or of warps; '{}' is one too many", key),
+                          "sample warps: one in N of all that run");
+        else if (share)
+            probe.sampling = {{key == "blocks" ? Sampling::Unit::blocks : Sampling::Unit::warps, share->value},
+                              share->place};
     });
 }
 

@@ -70,14 +70,14 @@ constexpr Key kProbeKeys[] = {
     {"options", R"({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}})",
      "Values of the object's options.", "", ""},
     {"kernels", kKernels, "Narrows the set's own kernels.", "", ""},
-    {"sample", R"({"$ref": "#/$defs/sample"})", "Which launches run the probe; all where it is left out.", "--sample",
-     ""},
+    {"sample", R"({"$ref": "#/$defs/sample"})",
+     "Which launches, and which blocks or warps of them, run the probe; all where it is left out.", "--sample", ""},
 };
 
 constexpr Key kSampleKeys[] = {
     {"launches", kShare, "One launch in N of each kernel: the first, and every N-th after it.", "--sample", ""},
-    {"blocks", kShare, "One block in N.", "--sample", "this version samples launches only"},
-    {"warps", kShare, "One warp in N.", "--sample", "this version samples launches only"},
+    {"blocks", kShare, "One thread block in N; the others run without the probe.", "--sample", ""},
+    {"warps", kShare, "One warp in N; the others run without the probe.", "--sample", ""},
 };
 
 constexpr Key kMapKeys[] = {

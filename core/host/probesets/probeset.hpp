@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/quantities.hpp"
+#include "base/sampling.hpp"
 #include "host/probesets/place.hpp"
 
 namespace egpu::host {
@@ -36,6 +37,7 @@ struct ProbeEntry {
     std::vector<std::pair<Text, Text>> options;
     KernelPatterns kernels;
     std::optional<Placed<std::uint32_t>> sample_launches;  ///< one in so many
+    std::optional<Placed<Sampling>> sampling;              ///< of blocks or warps
 };
 
 struct MapEntry {

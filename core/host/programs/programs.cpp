@@ -134,6 +134,20 @@ void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options, co
     }
 }
 
+Status check_sampling(const LoadedProbe& probe) {
+    if (probe.sampling.is_all())
+        return ok();
+    for (const auto& checked : probe.programs) {
+        const auto& program = probe.object->programs[checked.index];
+        if (checked.verification && program.point.granularity == ebpf::Granularity::grid)
+            return error("EGPU-S035",
+                         fmt::format("program '{}' of probe '{}' runs once a grid: {} can't be chosen for it",
+                                     program.name, probe.name, to_name(probe.sampling.unit)),
+                         "let it run unsampled, or sample launches");
+    }
+    return ok();
+}
+
 Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options) {
     auto located = locate(what);
     if (!located)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/sampling.hpp"
 #include "ebpf/object/object.hpp"
 #include "ebpf/verifier/verifier.hpp"
 #include "host/catalogue/selection.hpp"
@@ -30,6 +31,7 @@ struct LoadedProbe {
     std::shared_ptr<const ebpf::Object> object;
     std::vector<CheckedProgram> programs;
     std::vector<KernelSelection> kernels;  ///< each narrows the others; none: all kernels
+    Sampling sampling;                     ///< which blocks or warps run its programs
 };
 
 /// An object from a name or a file (.bpf.c is compiled, .bpf.o read, of a plugin its own). Errors: EGPU-X02x with "did
@@ -39,6 +41,10 @@ Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what)
 /// The verifier over the programs of probe.object, or of those that `only` names: probe.programs is made anew.
 void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options = {},
                     const std::vector<std::string>& only = {});
+
+/// EGPU-S035 where blocks or warps are sampled and an accepted program runs once a grid: who is sampled in a launch, no
+/// thread of it knows.
+Status check_sampling(const LoadedProbe& probe);
 
 /// load_object and the verifier.
 Result<LoadedProbe> load_probe(const std::string& what, const ebpf::VerifierOptions& options = {});

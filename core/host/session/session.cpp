@@ -165,6 +165,7 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     catalogue.command = options.command;
     catalogue.probe_sets = options.probe_sets;
     catalogue.sample_launches = options.sample_launches;
+    catalogue.sampling = options.sampling;
     catalogue.launch_skip = options.launch_skip;
     catalogue.launch_count = options.launch_count;
     catalogue.measure_overhead = options.measure_overhead;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/sampling.hpp"
 #include "host/pipeline/pipeline.hpp"
 #include "host/session/launcher.hpp"
 #include "host/view/session_view.hpp"
@@ -23,7 +24,8 @@ struct SessionOptions {
     bool simulated = false;  ///< preload the stand-ins
     std::uint32_t wait_ms = 2000;
     std::uint64_t gpu_memory_bytes = std::uint64_t{64} << 20;
-    std::uint32_t sample_launches = 1;                     ///< one in so many of each kernel runs its copy
+    std::uint32_t sample_launches = 1;  ///< one in so many of each kernel runs its copy
+    Sampling sampling;  ///< of blocks or warps, where the command line says so: also of probes that are added
     std::uint64_t launch_skip = 0;                         ///< not the first so many launches of each kernel,
     std::uint64_t launch_count = 0;                        ///< only the so many after them; 0: all
     bool measure_overhead = false;                         ///< compare times; nothing on a simulated device

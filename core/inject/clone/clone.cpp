@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "inject/clone/addressing.hpp"
+#include "inject/clone/bodies.hpp"
 #include "inject/clone/prune.hpp"
 #include "inject/match/match.hpp"
 #include "inject/rewrite/rewrite.hpp"
@@ -20,12 +21,12 @@ namespace {
 
 /// A copy under way: the original's text with edits.
 struct Draft {
-    explicit Draft(const ptx::Module& original) : module(original), editor(original) {}
+    Draft(const ptx::Module& original, Table& words) : module(original), editor(original), table(words) {}
 
     const ptx::Module& module;
     ptx::Editor editor;
     ConstantBank bank;
-    Table table;
+    Table& table;  ///< of all bodies of the copy
     Target target;
     std::vector<const ptx::Function*> functions;
     std::map<const ptx::Function*, std::unique_ptr<Addressing>> addressing;
@@ -121,26 +122,24 @@ std::string finish(Draft& draft, const Target& required) {
     return draft.editor.apply();
 }
 
-std::vector<AttachedProgram> attached_programs(const CopyRequest& request) {
-    std::vector<AttachedProgram> programs;
-    for (const auto& probe : request.programs)
-        programs.push_back({probe.object, probe.program, probe.map_base});
-    return programs;
+/// Of a request: all, or those that are not sampled.
+enum class Which { all, unsampled };
+
+bool runs(const ProbeProgram& program, Which which) {
+    return which == Which::all || !program.sampled;
 }
 
-}  // namespace
-
-Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
-    Draft draft(*request.module);
-    if (auto status = begin(draft, request.entry, request.constants_in_bank); !status)
-        return status.errors();
+Result<RewriteResult> write_programs(Draft& draft, const CopyRequest& request, Which which, SiteNumbers& numbers) {
     RewriteRequest rewriting = rewrite_request(draft);
     rewriting.kernel_id = request.kernel_id;
-    rewriting.programs = attached_programs(request);
+    for (const auto& probe : request.programs)
+        if (runs(probe, which))
+            rewriting.programs.push_back({probe.object, probe.program, probe.map_base});
     rewriting.layouts = request.layouts;
     rewriting.slot_of_key = request.slot_of_key;
     rewriting.accumulator_budget = request.accumulator_budget;
     rewriting.spare_wgmma = request.spare_wgmma;
+    rewriting.site_numbers = &numbers;
     rewriting.number_site = [&request](const SiteDescription& site) {
         SiteRecord record;
         record.kernel_id = request.kernel_id;
@@ -150,18 +149,61 @@ Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
         record.function = site.function;
         return request.new_site_id ? request.new_site_id(record) : 0;
     };
-    auto rewritten = rewrite(rewriting, draft.editor);
+    return rewrite(rewriting, draft.editor);
+}
+
+/// Programs that are sampled have a place in this kernel.
+bool needs_two_bodies(const CopyRequest& request, const RewriteResult& rewritten) {
+    for (std::size_t at = 0; at < request.programs.size(); ++at)
+        if (request.programs[at].sampled && rewritten.outcomes[at].sites != 0)
+            return !request.sampling.is_all();
+    return false;
+}
+
+/// From the body with all programs to the copy with both. The table has the words of both before either is written.
+Status add_other_body(Draft& draft, const RewriteResult& rewritten, const CopyRequest& request, SiteNumbers& numbers,
+                      InstrumentedCopy& copy) {
+    Draft others(draft.module, draft.table);
+    if (auto status = begin(others, request.entry, request.constants_in_bank); !status)
+        return status;
+    auto plain = write_programs(others, request, Which::unsampled, numbers);
+    if (!plain)
+        return plain.errors();
+    auto joined = join_bodies(finish(others, plain->required), finish(draft, rewritten.required), request.entry,
+                              request.sampling);
+    if (!joined)
+        return joined.errors();
+    copy.ptx = std::move(joined->ptx);
+    copy.bodies = 2;
+    copy.warps_of_a_group = joined->warps_of_a_group;
+    copy.instructions_added += plain->instructions_added + joined->instructions;
+    copy.planning += plain->planning;
+    return ok();
+}
+
+}  // namespace
+
+Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
+    Table table;
+    SiteNumbers numbers;
+    Draft draft(*request.module, table);
+    if (auto status = begin(draft, request.entry, request.constants_in_bank); !status)
+        return status.errors();
+    auto rewritten = write_programs(draft, request, Which::all, numbers);
     if (!rewritten)
         return rewritten.errors();
 
     InstrumentedCopy copy;
-    copy.ptx = finish(draft, rewritten->required);
-    copy.table = draft.table.entries();
-    copy.bank = draft.bank.variables();
     copy.sites = rewritten->sites;
     copy.accumulators = rewritten->accumulators;
     copy.instructions_added = rewritten->instructions_added;
     copy.planning = rewritten->planning;
+    if (!needs_two_bodies(request, *rewritten))
+        copy.ptx = finish(draft, rewritten->required);
+    else if (auto status = add_other_body(draft, *rewritten, request, numbers, copy); !status)
+        return status.errors();
+    copy.table = table.entries();
+    copy.bank = draft.bank.variables();
     for (std::size_t at = 0; at < request.programs.size(); ++at)
         copy.outcomes.push_back(
             {request.programs[at].probe, rewritten->outcomes[at].sites, std::move(rewritten->outcomes[at].notes)});
@@ -169,7 +211,8 @@ Result<InstrumentedCopy> build_copy(const CopyRequest& request) {
 }
 
 Result<std::string> reassembled_copy(const ptx::Module& module, const std::string& entry) {
-    Draft draft(module);
+    Table table;
+    Draft draft(module, table);
     if (auto status = begin(draft, entry, true); !status)
         return status.errors();
     auto rewritten = rewrite(rewrite_request(draft), draft.editor);

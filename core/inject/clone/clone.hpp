@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/sampling.hpp"
 #include "ebpf/object/object.hpp"
 #include "ebpf/specializer/specializer.hpp"
 #include "inject/clone/constants.hpp"
@@ -25,6 +26,7 @@ struct ProbeProgram {
     const ebpf::Program* program = nullptr;
     std::uint32_t map_base = 0;  ///< index of the object's map 0 among the session's maps
     std::uint32_t probe = 0;     ///< index among the session's probes, given back in SiteRecord
+    bool sampled = false;        ///< runs where CopyRequest::sampling says; else everywhere
 };
 
 /// A site that got a number: what `egpu_site_id_t` shows.
@@ -52,6 +54,8 @@ struct CopyRequest {
     /// Constants that may lie in the copy's own bank do (constants.hpp), and have to be made equal to the original's
     /// before each launch; false: all are read by address.
     bool constants_in_bank = false;
+    /// Of the programs that are sampled. Where one of them has a site, the copy has two bodies (bodies.hpp).
+    Sampling sampling;
 };
 
 struct ProbeOutcome {
@@ -68,6 +72,8 @@ struct InstrumentedCopy {
     std::uint32_t sites = 0;
     std::uint32_t accumulators = 0;
     std::uint32_t instructions_added = 0;
+    std::uint32_t bodies = 1;             ///< 2: one without the programs that are sampled
+    std::uint32_t warps_of_a_group = 1;   ///< that take one body together, where warps are sampled
     std::chrono::nanoseconds planning{};  ///< of the time that build_copy took: finding sites, specialising programs
 };
 

@@ -43,7 +43,8 @@ using Variant = std::tuple<std::size_t, std::uint32_t, ebpf::Space, ebpf::Access
 
 class Planner {
 public:
-    explicit Planner(const RewriteRequest& request) : request_(request) {
+    explicit Planner(const RewriteRequest& request)
+        : request_(request), numbers_(request.site_numbers != nullptr ? *request.site_numbers : own_numbers_) {
         plan_.outcomes.resize(request.programs.size());
     }
 
@@ -75,7 +76,6 @@ private:
         std::set<std::string> opcodes;
         std::uint32_t sites = 0;
     };
-    using Place = std::pair<const ptx::Function*, std::pair<const ptx::Instruction*, ebpf::Event>>;
 
     /// Another program of the same object is at asynchronous copies: this one need not say that it isn't.
     bool counts_copies_too(std::size_t program) const {
@@ -119,7 +119,8 @@ private:
     std::uint32_t number_of(const Site& site, ebpf::Event event) {
         const bool at_instruction = site.instruction != nullptr;
         const bool is_block = event == ebpf::Event::basic_block;
-        const Place place{site.function, {site.instruction, at_instruction && !is_block ? ebpf::Event::mem : event}};
+        const SitePlace place{site.function,
+                              {site.instruction, at_instruction && !is_block ? ebpf::Event::mem : event}};
         const auto found = numbers_.find(place);
         if (found != numbers_.end())
             return found->second;
@@ -262,7 +263,8 @@ private:
 
     const RewriteRequest& request_;
     Plan plan_;
-    std::map<Place, std::uint32_t> numbers_;
+    SiteNumbers own_numbers_;
+    SiteNumbers& numbers_;
     std::map<Variant, std::shared_ptr<const ebpf::SpecializedProgram>> specialized_;
     std::map<Variant, Fields> asks_;   ///< by the variant: what is asked for and not said
     std::map<Fields, Unsaid> unsaid_;  ///< of the program at hand: by what is asked for

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -35,6 +37,10 @@ struct SiteDescription {
     std::string function;
 };
 
+/// A place that has one number, whatever programs run there: function, instruction (null: its entry or exit), event.
+using SitePlace = std::pair<const ptx::Function*, std::pair<const ptx::Instruction*, ebpf::Event>>;
+using SiteNumbers = std::map<SitePlace, std::uint32_t>;
+
 struct RewriteRequest {
     const ptx::Module* module = nullptr;
     std::vector<const ptx::Function*> functions;  ///< the entry first
@@ -43,6 +49,7 @@ struct RewriteRequest {
     const std::vector<maps::Layout>* layouts = nullptr;
     ebpf::SlotOfKey slot_of_key;  ///< by session map index
     std::function<std::uint32_t(const SiteDescription&)> number_site;
+    SiteNumbers* site_numbers = nullptr;  ///< of rewrites of the module before this one, which it adds to; may be null
     std::uint32_t accumulator_budget = 4;
     bool spare_wgmma = false;  ///< nothing between wgmma.fence and commit_group
     Target target;

@@ -124,7 +124,7 @@ def both_form(case, places, found):
     counts = []
     for simulated in (False, True) if not places.simulated else (True, True):
         for _, command in commands(case, places):
-            options = (["--simulated"] if simulated and not places.simulated else []) + ["-p", made]
+            options = (["--simulated"] if simulated and not places.simulated else []) + ["-p", made] + case.get("egpu", [])
             observed, summary = observe(places, command, options, case.get("time_limit", 60))
             equal(observed.code, 0, f"exit code ({observed.errors[-1500:]})")
             states.tell(summary, found, "simulated" if simulated else "", observed.errors)

@@ -136,6 +136,10 @@ TEST(Expectations, ATotalThatMayBeMorePassesAtLeastOnly) {
              view.counts[0].left_out = 10;
              view.catalogue.sample_launches = 2;
          }},
+        {"a sample of warps",
+         [](SessionView& view) {
+             view.catalogue.probes[0].sampling = {Sampling::Unit::warps, 64};
+         }},
         {"a kernel out of reach",
          [](SessionView& view) {
              view.catalogue.kernels.push_back(view.catalogue.kernels[0]);

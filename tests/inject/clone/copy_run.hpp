@@ -20,6 +20,10 @@ namespace egpu::inject::testing {
 
 inline constexpr std::uint32_t kBlocks = 4, kThreads = 96, kAll = kBlocks * kThreads, kElements = 300;
 
+struct Shape {
+    simulated::Dimensions grid{kBlocks, 1, 1}, block{kThreads, 1, 1};
+};
+
 /// Three arrays of kAll words and the results of a launch.
 class Device {
 public:
@@ -46,7 +50,7 @@ public:
     }
 
     void launch(simulated::Module& module, const std::string& name, std::uint32_t workers = 1,
-                std::uint32_t blocks = kBlocks) {
+                const Shape& shape = {}) {
         auto kernel = module.kernel(name);
         ASSERT_TRUE(kernel) << to_text(kernel.error());
         std::vector<std::byte> parameters(28);
@@ -56,7 +60,7 @@ public:
         environment.memory = &memory_;
         environment.sm_count = Session::kSmCount;
         environment.workers = workers;
-        const auto result = simulated::launch(**kernel, {blocks, 1, 1}, {kThreads, 1, 1}, 0, parameters, environment);
+        const auto result = simulated::launch(**kernel, shape.grid, shape.block, 0, parameters, environment);
         ASSERT_TRUE(result) << result.fault->text;
     }
 
@@ -84,7 +88,12 @@ public:
     void set_budget(std::uint32_t budget) { budget_ = budget; }
     void keep_constants_in_bank() { constants_in_bank_ = true; }
 
+    /// What is attached from here on runs in these blocks or warps only.
+    void sample(const Sampling& sampling) { session_.sample(sampling); }
     void run(const std::string& kernel, std::uint32_t workers = 1, std::uint32_t blocks = kBlocks) {
+        run(kernel, workers, Shape{{blocks, 1, 1}, {kThreads, 1, 1}});
+    }
+    void run(const std::string& kernel, std::uint32_t workers, const Shape& shape) {
         const std::string path = fmt::format("{}/ptx/inject/run/{}.ptx", EGPU_TEST_DATA, kernel);
         const auto text = read_text(path);
         ASSERT_TRUE(text);
@@ -99,7 +108,7 @@ public:
         auto original = device_.load(*text);
         ASSERT_TRUE(original);
         update_constants(*original);
-        device_.launch(*original, kernel, 1, blocks);
+        device_.launch(*original, kernel, 1, shape);
         const auto expected = device_.contents();
         const auto expected_variables = variables(*original);
         // The same start for the copy: variables as they were initialised, arrays as they were filled.
@@ -110,7 +119,7 @@ public:
         ASSERT_TRUE(instrumented) << copy_.ptx;
         fill_table(*instrumented, *original);
         refresh_bank(*instrumented, *original);
-        device_.launch(*instrumented, kernel, workers, blocks);
+        device_.launch(*instrumented, kernel, workers, shape);
         EXPECT_EQ(device_.contents() == expected, true) << "results differ";
         EXPECT_EQ(variables(*original) == expected_variables, true) << "variables differ";
     }
