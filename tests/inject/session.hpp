@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,25 +26,22 @@ public:
 
     /// An object built with the tests ("bandwidth", "entry_exit"); `program` limits it to one of its programs.
     void attach(const std::string& name, const std::string& program = {}) {
-        std::string path = std::string(EGPU_BINARY_DIR) + "/plugins/" + name + "/" + name + ".bpf.o";
-        if (!read_file(path))
-            path = std::string(EGPU_BINARY_DIR) + "/tests/inject/" + name + ".bpf.o";
-        const auto bytes = read_file(path);
-        ASSERT_TRUE(bytes) << to_text(bytes.error());
-        auto object = ebpf::read_object(*bytes, path);
-        ASSERT_TRUE(object) << to_text(object.error());
-        objects_.push_back(std::make_unique<ebpf::Object>(std::move(*object)));
-        const ebpf::Object& added = *objects_.back();
-        const auto base = static_cast<std::uint32_t>(layouts_.size());
-        for (const auto& map : added.maps) {
-            layouts_.push_back(maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), kSmCount));
-            keys_.emplace_back(map.is_array(), map.key_bytes, map.max_entries);
-            map_index_[name + "/" + map.name] = static_cast<std::uint32_t>(layouts_.size()) - 1;
-        }
-        for (const auto& one : added.programs)
-            if (program.empty() || one.name == program)
-                programs_.push_back(
-                    {&added, &one, base, static_cast<std::uint32_t>(programs_.size()), !sampling_.is_all()});
+        auto object = read(name);
+        if (object)
+            add(std::move(*object), name, program);
+    }
+    /// One program of an object at an injection point of the same context as its own. The object's maps are named
+    /// `label`/MAP.
+    void attach_at(const std::string& name, const std::string& program, const ebpf::InjectionPoint& point,
+                   const std::string& label) {
+        auto object = read(name);
+        ASSERT_TRUE(object);
+        for (auto& one : object->programs)
+            if (one.name == program) {
+                ASSERT_EQ(ebpf::context_of(one.point.event), ebpf::context_of(point.event));
+                one.point = point;
+            }
+        add(std::move(*object), label, program);
     }
     /// What is attached from here on runs in these blocks or warps only.
     void sample(const Sampling& sampling) { sampling_ = sampling; }
@@ -73,6 +71,31 @@ public:
     const std::vector<SiteRecord>& sites() const { return sites_; }
 
 private:
+    static std::optional<ebpf::Object> read(const std::string& name) {
+        std::string path = std::string(EGPU_BINARY_DIR) + "/plugins/" + name + "/" + name + ".bpf.o";
+        if (!read_file(path))
+            path = std::string(EGPU_BINARY_DIR) + "/tests/inject/" + name + ".bpf.o";
+        const auto bytes = read_file(path);
+        EXPECT_TRUE(bytes) << to_text(bytes.error());
+        auto object = bytes ? ebpf::read_object(*bytes, path) : Result<ebpf::Object>(bytes.error());
+        EXPECT_TRUE(object) << to_text(object.error());
+        return object ? std::optional(std::move(*object)) : std::nullopt;
+    }
+    void add(ebpf::Object&& object, const std::string& name, const std::string& program) {
+        objects_.push_back(std::make_unique<ebpf::Object>(std::move(object)));
+        const ebpf::Object& added = *objects_.back();
+        const auto base = static_cast<std::uint32_t>(layouts_.size());
+        for (const auto& map : added.maps) {
+            layouts_.push_back(maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), kSmCount));
+            keys_.emplace_back(map.is_array(), map.key_bytes, map.max_entries);
+            map_index_[name + "/" + map.name] = static_cast<std::uint32_t>(layouts_.size()) - 1;
+        }
+        for (const auto& one : added.programs)
+            if (program.empty() || one.name == program)
+                programs_.push_back(
+                    {&added, &one, base, static_cast<std::uint32_t>(programs_.size()), !sampling_.is_all()});
+    }
+
     std::vector<std::unique_ptr<ebpf::Object>> objects_;
     std::vector<maps::Layout> layouts_;
     std::vector<maps::KeyTable> keys_;

@@ -243,5 +243,63 @@ TEST(Divergence, EveryLaneInItsOwnBranch) {
     }
 }
 
+/// Tiles of 8 lanes that execute one shuffle, each naming itself.
+TEST(Divergence, TilesNameTheirOwnMembers) {
+    const auto got = run_warp(R"(
+  and.b32 %r2, %r0, -8;
+  mov.u32 %r3, 255;
+  shl.b32 %r3, %r3, %r2;
+  shfl.sync.bfly.b32 %r1, %r0, 5, 6175, %r3;)");
+    for (std::uint32_t i = 0; i < 32; ++i) {
+        EXPECT_EQ(got[i], i ^ 5);
+    }
+}
+
+TEST(Divergence, TilesThatComeInPartsWaitForTheirOwnLanes) {
+    const auto got = run_warp(R"(
+  and.b32 %r2, %r0, -8;
+  mov.u32 %r3, 255;
+  shl.b32 %r3, %r3, %r2;
+  and.b32 %r2, %r0, 1;
+  setp.eq.u32 %p1, %r2, 0;
+  @%p1 bra $even;
+  shfl.sync.bfly.b32 %r1, %r0, 5, 6175, %r3;
+  bra.uni $meet;
+$even:
+  shfl.sync.bfly.b32 %r1, %r0, 5, 6175, %r3;
+$meet:
+  activemask.b32 %r3;
+  setp.ne.u32 %p1, %r3, 0xffffffff;
+  @%p1 mov.u32 %r1, 99;)");
+    for (std::uint32_t i = 0; i < 32; ++i) {
+        EXPECT_EQ(got[i], i ^ 5);
+    }
+}
+
+/// A barrier does not wait for lanes that have nothing to do but to leave.
+TEST(Divergence, LanesThatReturnEarlyAreNotWaitedFor) {
+    Device device;
+    const auto out = device.upload(std::vector<std::uint32_t>(64));
+    const auto result = device.run(R"(
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p1, %r1, 40;
+  @%p1 bra $out;
+  bar.sync 0;
+  mad.wide.u32 %rd2, %r1, 4, %rd1;
+  st.global.u32 [%rd2], 7;
+$out:
+  ret;
+})",
+                                   {1, 1, 1}, {64, 1, 1}, Parameters().add(out));
+    ASSERT_TRUE(result) << why(result);
+    const auto got = device.download<std::uint32_t>(out, 64);
+    EXPECT_EQ(got[39], 7U);
+    EXPECT_EQ(got[40], 0U);
+}
+
 }  // namespace
 }  // namespace egpu::simulated::test

@@ -5,14 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "../session.hpp"
+#include "../copy_maps.hpp"
 #include "gpu/simulated/executor/device.hpp"
 #include "inject/codegen/grids.hpp"
 
@@ -117,7 +116,8 @@ public:
         device_.fill();
         auto instrumented = device_.load(copy_.ptx);
         ASSERT_TRUE(instrumented) << copy_.ptx;
-        fill_table(*instrumented, *original);
+        maps_.allocate();
+        maps_.fill_table(copy_, *instrumented, *original, grids());
         refresh_bank(*instrumented, *original);
         device_.launch(*instrumented, kernel, workers, shape);
         EXPECT_EQ(device_.contents() == expected, true) << "results differ";
@@ -134,23 +134,10 @@ public:
 
     /// The 64-bit word at `byte` of a map's value for a key, summed over shards; 0 where the key has no slot.
     std::uint64_t word(const std::string& map_name, const std::vector<std::uint32_t>& key, std::uint32_t byte) {
-        const std::uint32_t map = session_.map(map_name);
-        const auto before = session_.keys(map).used();
-        const auto slot = session_.keys(map).slot_of(std::as_bytes(std::span(key)));
-        if (!slot || session_.keys(map).used() != before)
-            return 0;
-        return word_of_slot(map, *slot, byte);
+        return maps_.word(session_.map(map_name), key, byte);
     }
     std::uint64_t word_of_slot(std::uint32_t map, std::uint32_t slot, std::uint32_t byte) {
-        const auto& layout = session_.layouts()[map];
-        std::uint64_t sum = 0;
-        for (std::uint32_t shard = 0; shard < layout.shards; ++shard) {
-            std::uint64_t value = 0;
-            EXPECT_TRUE(device_.memory().copy_out(
-                &value, maps_.at(map) + layout.device_offset_of(slot, byte) + layout.shard_distance() * shard, 8));
-            sum += value;
-        }
-        return sum;
+        return maps_.word_of_slot(map, slot, byte);
     }
     /// Over all slots of a map.
     std::uint64_t total(const std::string& map_name, std::uint32_t byte) {
@@ -180,33 +167,6 @@ public:
     }
 
 private:
-    void fill_table(simulated::Module& instrumented, const simulated::Module& original) {
-        for (std::uint32_t map = 0; map < session_.layouts().size(); ++map) {
-            const auto& layout = session_.layouts()[map];
-            auto address = device_.memory().allocate(layout.device_bytes());
-            ASSERT_TRUE(address);
-            maps_[map] = *address;
-        }
-        std::vector<std::uint64_t> words;
-        for (const auto& entry : copy_.table) {
-            if (entry.kind == TableEntry::Kind::global) {
-                const auto* variable = original.variable(entry.symbol);
-                ASSERT_NE(variable, nullptr) << entry.symbol;
-                words.push_back(variable->address);
-            } else if (entry.kind == TableEntry::Kind::grids) {
-                words.push_back(grids());
-            } else {
-                words.push_back(maps_.at(entry.map) + session_.layouts()[entry.map].device_offset_of(entry.slot, 0));
-            }
-        }
-        if (words.empty())
-            return;
-        const auto* table = instrumented.variable(Table::kSymbol);
-        ASSERT_NE(table, nullptr);
-        ASSERT_EQ(table->bytes, words.size() * 8);
-        ASSERT_TRUE(device_.memory().copy_in(table->address, words.data(), words.size() * 8));
-    }
-
     /// As a host does: constants hold something else by the time of the launch than they were initialised with.
     void update_constants(const simulated::Module& original) {
         const auto* table = original.variable("table");
@@ -241,7 +201,7 @@ private:
     Session session_;
     Device device_;
     InstrumentedCopy copy_;
-    std::map<std::uint32_t, std::uint64_t> maps_;
+    CopyMaps maps_{session_, device_.memory()};
     std::uint32_t budget_ = 4;
     bool constants_in_bank_ = false;
     std::uint64_t table_address_ = 0, grids_ = 0;

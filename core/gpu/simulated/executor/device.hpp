@@ -28,6 +28,8 @@ struct Fault {
     std::uint64_t address = 0;  ///< of a memory fault
 };
 
+class Profile;
+
 struct LaunchEnvironment {
     DeviceMemory* memory = nullptr;  ///< where the module was loaded to
     std::uint32_t device_ordinal = 0;
@@ -40,6 +42,7 @@ struct LaunchEnvironment {
     std::uint64_t heap_limit = 8 << 20;           ///< bytes that malloc in kernels may hold
     std::uint64_t stack_limit = 512 << 10;        ///< local bytes a thread
     std::function<void(std::string_view)> print;  ///< printf in kernels; called by one thread at a time; empty: stdout
+    Profile* profile = nullptr;                   ///< of this kernel: what it executes is added; costs time
 };
 
 struct LaunchStatistics {

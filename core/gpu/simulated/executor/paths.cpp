@@ -177,25 +177,29 @@ void Warp::return_lanes(std::uint32_t path, Mask lanes) {
     settle(caller);
 }
 
+/// Lanes that have come to a meeting go on without the others.
+void Warp::release_arrived(std::uint32_t node) {
+    const std::uint32_t freed = new_node();
+    Node& inner = nodes_[node];
+    Node& alone = nodes_[freed];
+    alone.kind = Node::Kind::path;
+    alone.parent = inner.parent;
+    alone.pc = inner.pc;
+    alone.meets = inner.meets;
+    alone.mask = inner.arrived;
+    alone.frame = inner.frame;
+    alone.depth = inner.depth;
+    inner.mask &= ~inner.arrived;
+    inner.arrived = 0;
+}
+
 /// Lanes that wait for this path at the nearest meeting above it go on without it.
 bool Warp::release_waiting(std::uint32_t path) {
     for (std::uint32_t node = nodes_[path].parent; node != 0; node = nodes_[node].parent) {
-        if (nodes_[node].arrived == 0) {
-            continue;
+        if (nodes_[node].arrived != 0) {
+            release_arrived(node);
+            return true;
         }
-        const std::uint32_t freed = new_node();
-        Node& inner = nodes_[node];
-        Node& alone = nodes_[freed];
-        alone.kind = Node::Kind::path;
-        alone.parent = inner.parent;
-        alone.pc = inner.pc;
-        alone.meets = inner.meets;
-        alone.mask = inner.arrived;
-        alone.frame = inner.frame;
-        alone.depth = inner.depth;
-        inner.mask &= ~inner.arrived;
-        inner.arrived = 0;
-        return true;
     }
     return false;
 }
@@ -215,8 +219,10 @@ void Warp::merge_equal_paths() {
         for (std::uint32_t b = a + 1; nodes_[a].kind == Node::Kind::path && b < nodes_.size(); ++b) {
             Node& one = nodes_[a];
             Node& other = nodes_[b];
-            if (other.kind == Node::Kind::path && other.state == one.state && other.pc == one.pc &&
-                other.frame == one.frame && other.parent == one.parent && other.meets == one.meets) {
+            // Lanes at a collective may name different members: what they wait for tells them apart.
+            if (other.kind == Node::Kind::path && other.state == one.state && one.state != Node::State::at_collective &&
+                other.pc == one.pc && other.frame == one.frame && other.parent == one.parent &&
+                other.meets == one.meets) {
                 one.mask |= other.mask;
                 free_node(b);
                 if (current_ == b) {
@@ -225,132 +231,6 @@ void Warp::merge_equal_paths() {
             }
         }
     }
-}
-
-/// The member mask of a collective instruction, as the first of these lanes has it.
-Mask Warp::members_of(const Instruction& instruction, Mask lanes) const {
-    if (instruction.whole_warp) {
-        return kAllLanes;
-    }
-    if (instruction.implicit_members) {
-        return lanes;
-    }
-    return row_at<const std::uint32_t>(context_, instruction.sources[3])[std::countr_zero(lanes)];
-}
-
-/// Lanes that the guard of a waiting instruction leaves out go on without the others; the waiting path is entered.
-std::uint32_t Warp::split_off(std::uint32_t path, const Instruction& instruction, Mask active) {
-    if (active == nodes_[path].mask) {
-        return path;
-    }
-    const std::uint32_t pc = nodes_[path].pc;
-    const std::pair<std::uint32_t, Mask> ways[] = {{pc, active}, {pc + 1, nodes_[path].mask & ~active}};
-    Instruction split = instruction;
-    split.reconverge = pc + 1;
-    diverge(path, split, ways);
-    return current_;
-}
-
-/// An instruction of the whole warp, all of whose lanes have come to it.
-bool Warp::act_together(std::uint32_t path, const Instruction& instruction, Mask come,
-                        const std::vector<std::uint32_t>& together) {
-    if (come != kAllLanes) {
-        return fault_at(instruction, FaultKind::illegal_instruction, static_cast<unsigned>(std::countr_zero(come)),
-                        fmt::format("an instruction of all 32 lanes of a warp, which has only {:#010x}", come));
-    }
-    enter(path);
-    fault_instruction_ = &instruction;
-    if (!instruction.handler(context_, instruction, come)) {
-        return false;
-    }
-    for (const std::uint32_t node : together) {
-        nodes_[node].state = Node::State::ready;
-        nodes_[node].pc += 1;
-    }
-    if (together.size() > 1) {
-        merge_equal_paths();
-    }
-    return true;
-}
-
-/// shfl and the like: waits until all live lanes of the member mask have come, at this or at an equal instruction.
-bool Warp::collective(std::uint32_t path, const Instruction& instruction, Mask active) {
-    const Mask members = members_of(instruction, active);
-    if ((active & ~members) != 0) {
-        return fault_at(
-            instruction, FaultKind::illegal_instruction, static_cast<unsigned>(std::countr_zero(active & ~members)),
-            fmt::format("a lane that the member mask {:#010x} leaves out executes this instruction", members));
-    }
-    if ((members & live_ & ~active) == 0) {
-        if (instruction.whole_warp) {
-            return act_together(path, instruction, active, {path});
-        }
-        if (instruction.scatter != nullptr) {
-            Exchange exchange;
-            exchange.arrived = active;
-            instruction.gather(context_, instruction, active, exchange);
-            instruction.scatter(context_, instruction, active, exchange);
-        }
-        nodes_[path].pc += 1;
-        return true;
-    }
-    path = split_off(path, instruction, active);
-    nodes_[path].state = Node::State::at_collective;
-    std::vector<std::uint32_t> together;
-    Mask come = 0;
-    for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
-        const Node& other = nodes_[node];
-        if (other.kind != Node::Kind::path || other.state != Node::State::at_collective) {
-            continue;
-        }
-        const Instruction& theirs = context_.program->code[other.pc];
-        enter(node);
-        // A whole warp acts on the registers of one activation, at one instruction.
-        const bool same = instruction.whole_warp
-                              ? other.pc == nodes_[path].pc && other.frame == nodes_[path].frame
-                              : theirs.gather == instruction.gather && theirs.scatter == instruction.scatter &&
-                                    !theirs.whole_warp && members_of(theirs, other.mask) == members;
-        if (same) {
-            together.push_back(node);
-            come |= other.mask;
-        }
-    }
-    enter(path);
-    if ((members & live_ & ~come) != 0) {
-        return true;
-    }
-    if (instruction.whole_warp) {
-        return act_together(path, instruction, come, together);
-    }
-    exchange_values(together, come);
-    return true;
-}
-
-/// All have come: each path gives its lanes' values, then each takes its results and goes on.
-void Warp::exchange_values(const std::vector<std::uint32_t>& together, Mask come) {
-    Exchange exchange;
-    exchange.arrived = come;
-    const auto for_each_path = [&](auto act) {
-        for (const std::uint32_t node : together) {
-            enter(node);
-            act(context_.program->code[nodes_[node].pc], nodes_[node].mask);
-        }
-    };
-    for_each_path([&](const Instruction& instruction, Mask lanes) {
-        if (instruction.scatter != nullptr) {
-            instruction.gather(context_, instruction, lanes, exchange);
-        }
-    });
-    for_each_path([&](const Instruction& instruction, Mask lanes) {
-        if (instruction.scatter != nullptr) {
-            instruction.scatter(context_, instruction, lanes, exchange);
-        }
-    });
-    for (const std::uint32_t node : together) {
-        nodes_[node].state = Node::State::ready;
-        nodes_[node].pc += 1;
-    }
-    merge_equal_paths();
 }
 
 /// A barrier of the block: the path waits there; arrive goes on at once.

@@ -18,6 +18,30 @@ namespace {
 constexpr std::uint64_t kMostVainTests = 1024;
 }
 
+/// Lanes that wait for others only to leave the kernel together leave now: a barrier does not wait for them. What a
+/// probe does on the way out does not keep them.
+///
+///     @p bra OUT; ... bar.sync 0; ... OUT: <text of a probe> ret;
+bool Warp::release_leaving() {
+    const std::vector<Instruction>& code = context_.program->code;
+    for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
+        const Node& inner = nodes_[node];
+        if (inner.kind != Node::Kind::meeting || inner.arrived == 0) {
+            continue;
+        }
+        std::uint32_t pc = inner.pc;
+        while (pc < code.size() && code[pc].injected) {
+            ++pc;
+        }
+        if (pc < code.size() && !code[pc].guarded &&
+            (code[pc].control == Control::exit || (code[pc].control == Control::ret && inner.depth == 0))) {
+            release_arrived(node);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool Warp::wait(std::uint32_t path, const Instruction& instruction, Mask active) {
     fault_instruction_ = &instruction;
     if (!instruction.handler(context_, instruction, active)) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "gpu/simulated/executor/block.hpp"
+#include "gpu/simulated/executor/profile.hpp"
 
 namespace egpu::simulated {
 namespace {
@@ -93,6 +94,9 @@ bool Warp::choose_path() {
 bool Warp::blocked() {
     merge_equal_paths();
     note_barrier();
+    if (release_leaving()) {
+        return true;
+    }
     const bool waits = waits_for_cluster();
     for (std::uint32_t node = 1; node < nodes_.size(); ++node) {
         const Node& path = nodes_[node];
@@ -115,31 +119,8 @@ bool Warp::blocked() {
     return true;
 }
 
-bool Warp::run(std::uint64_t steps) {
-    const std::uint64_t until = warp_instructions_ + steps;
-    while (state_ == WarpState::runnable && warp_instructions_ < until) {
-        if (live_ == 0) {
-            state_ = WarpState::done;
-            break;
-        }
-        const Node& path = nodes_[current_];
-        if ((path.kind != Node::Kind::path || path.state != Node::State::ready) && !choose_path()) {
-            if (!blocked()) {
-                return false;
-            }
-            continue;
-        }
-        if (!run_path(until - warp_instructions_)) {
-            return false;
-        }
-    }
-    if (live_ == 0) {
-        state_ = WarpState::done;
-    }
-    return true;
-}
-
 /// Runs the current path until it ends, waits, diverges, or has had its steps.
+template <bool Profiled>
 bool Warp::run_path(std::uint64_t steps) {
     const std::uint32_t index = current_;
     const Instruction* const code = context_.program->code.data();
@@ -159,6 +140,9 @@ bool Warp::run_path(std::uint64_t steps) {
         Mask active = mask;
         if (instruction.guarded) {
             active &= mask_at(context_, instruction.guard) ^ (instruction.guard_negated ? kAllLanes : 0);
+        }
+        if constexpr (Profiled) {
+            block_.launch().environment->profile->count(context_, pc, mask, active);
         }
         ++executed;
         lanes += count_lanes(active);
@@ -198,6 +182,32 @@ bool Warp::run_path(std::uint64_t steps) {
     count_steps(index, executed - counted, spins);
     let_go_if_spinning(index);
     choose_path();
+    return true;
+}
+
+bool Warp::run(std::uint64_t steps) {
+    const std::uint64_t until = warp_instructions_ + steps;
+    const bool profiled = block_.launch().environment->profile != nullptr;
+    while (state_ == WarpState::runnable && warp_instructions_ < until) {
+        if (live_ == 0) {
+            state_ = WarpState::done;
+            break;
+        }
+        const Node& path = nodes_[current_];
+        if ((path.kind != Node::Kind::path || path.state != Node::State::ready) && !choose_path()) {
+            if (!blocked()) {
+                return false;
+            }
+            continue;
+        }
+        const std::uint64_t rest = until - warp_instructions_;
+        if (!(profiled ? run_path<true>(rest) : run_path<false>(rest))) {
+            return false;
+        }
+    }
+    if (live_ == 0) {
+        state_ = WarpState::done;
+    }
     return true;
 }
 

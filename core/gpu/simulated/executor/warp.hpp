@@ -110,6 +110,7 @@ public:
 
 private:
     // warp.cpp
+    template <bool Profiled>
     bool run_path(std::uint64_t steps);
     bool step_control(std::uint32_t index, const Instruction& instruction, Mask active, std::uint32_t& pc, bool& leave);
     bool choose_path();
@@ -129,19 +130,27 @@ private:
     void settle(std::uint32_t node);
     void exit_lanes(std::uint32_t path, Mask lanes);
     void return_lanes(std::uint32_t path, Mask lanes);
+    void release_arrived(std::uint32_t node);
     bool release_waiting(std::uint32_t path);
     bool release_any();
     void merge_equal_paths();
+    bool come_to_barrier(std::uint32_t path, const Instruction& instruction, Mask active);
+    void note_barrier();
+
+    // collectives.cpp
     Mask members_of(const Instruction& instruction, Mask lanes) const;
     std::uint32_t split_off(std::uint32_t path, const Instruction& instruction, Mask active);
     void exchange_values(const std::vector<std::uint32_t>& together, Mask come);
     bool collective(std::uint32_t path, const Instruction& instruction, Mask active);
-    bool come_to_barrier(std::uint32_t path, const Instruction& instruction, Mask active);
-    void note_barrier();
     bool act_together(std::uint32_t path, const Instruction& instruction, Mask come,
                       const std::vector<std::uint32_t>& together);
+    bool complete_collective(std::uint32_t path);
+    Mask lanes_of_same_members(const Instruction& instruction, Mask lanes) const;
+    std::vector<std::uint32_t> split_by_members(std::uint32_t path, const Instruction& instruction,
+                                                std::span<const Mask> groups);
 
     // waits.cpp
+    bool release_leaving();
     bool come_to_cluster_barrier(std::uint32_t path, const Instruction& instruction, Mask active);
     bool wait(std::uint32_t path, const Instruction& instruction, Mask active);
 

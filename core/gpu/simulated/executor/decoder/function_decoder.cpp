@@ -194,7 +194,9 @@ void FunctionDecoder::walk(const ptx::Scope& scope, unsigned depth) {
         }
         if (const auto* const instruction = std::get_if<ptx::Instruction>(&statement)) {
             current_ = instruction;
+            const std::size_t begin = builder_.program().code.size();
             decode_instruction(*instruction);
+            note_origin(begin);
         } else if (const auto* const label = std::get_if<ptx::Label>(&statement)) {
             labels_[symbol(label->name)->number] = static_cast<std::uint32_t>(builder_.program().code.size());
         } else if (const auto* const variable = std::get_if<ptx::Variable>(&statement)) {
@@ -204,6 +206,20 @@ void FunctionDecoder::walk(const ptx::Scope& scope, unsigned depth) {
         }
     }
     names_.close();
+}
+
+/// What was decoded since `begin` is the current instruction.
+void FunctionDecoder::note_origin(std::size_t begin) {
+    Program& program = builder_.program();
+    program.origins.resize(program.code.size(), kNowhere);
+    if (begin == program.code.size()) {
+        return;
+    }
+    program.origins[begin] = current_->range.begin;
+    const bool injected = builder_.symbols().tree->slice(current_->range).find("egpu_") != std::string_view::npos;
+    for (std::size_t pc = begin; pc < program.code.size(); ++pc) {
+        program.code[pc].injected = injected;
+    }
 }
 
 void FunctionDecoder::finish_branches() {
@@ -242,6 +258,7 @@ std::optional<Diagnostic> FunctionDecoder::decode(FunctionCode& code) {
         last.cost = cost::kControl;
         last.line = builder_.symbols().line_of(function_.body->close.begin);
         emit(last);
+        program.origins.resize(program.code.size(), kNowhere);
         finish_branches();
     }
     if (!failed() && (layout_.frame_bytes() > kLargestFrame || layout_.local_bytes() > kLargestLocal)) {
@@ -249,6 +266,7 @@ std::optional<Diagnostic> FunctionDecoder::decode(FunctionCode& code) {
     }
     if (failed()) {
         program.code.resize(first);
+        program.origins.resize(first);
         code.entry = kNowhere;
         return problem_;
     }

@@ -39,6 +39,7 @@ private:
     void declare_register(const ptx::Variable& variable);
     void predeclare(const ptx::Scope& scope);
     void walk(const ptx::Scope& scope, unsigned depth);
+    void note_origin(std::size_t begin);
     void finish_branches();
     void decode_instruction(const ptx::Instruction& instruction);
 

@@ -102,6 +102,7 @@ struct Instruction {
     bool implicit_members = false;  ///< collectives without a member mask: the active lanes
     bool whole_warp = false;        ///< collectives of all 32 lanes at one place (.aligned): the handler acts for all
     bool spins = false;             ///< what waiting loops are made of: cas, exch, volatile and relaxed loads
+    bool injected = false;          ///< egpu's own, put into a copy: it names what begins with "egpu_"
     std::uint16_t cost = 0;
     std::uint32_t list = 0;        ///< first of `vector` places in Program::places; calls: index in Program::calls
     std::uint32_t target = 0;      ///< branch: pc; memory: index of the address cache
@@ -150,6 +151,8 @@ struct Program {
     std::string kernel;
     std::string module;
     std::vector<Instruction> code;
+    /// By pc: where in the module's text the PTX instruction stands that begins there; kNowhere inside of one.
+    std::vector<std::uint32_t> origins;
     std::vector<Place> places;
     std::vector<CallSite> calls;
     std::vector<MatrixForm> matrices;                ///< of wmma and mma: Instruction::target

@@ -35,7 +35,7 @@ bool misaligned(Context& context, const Instruction& instruction, unsigned lane,
 }
 
 template <typename A>
-std::uint64_t address_of(Context& context, const Instruction& instruction, unsigned lane) {
+std::uint64_t address_of(const Context& context, const Instruction& instruction, unsigned lane) {
     const A base = row_at<const A>(context, instruction.sources[0])[lane];
     return static_cast<A>(base + static_cast<A>(instruction.offset));
 }
@@ -361,6 +361,24 @@ Resolver resolver_of(AddressSpace space, bool wide, bool frame_relative) {
         default:
             return wide ? resolve_global<std::uint64_t> : resolve_global<std::uint32_t>;
     }
+}
+
+bool is_generic(Resolver resolver) {
+    return resolver == resolve_generic<std::uint64_t> || resolver == resolve_generic<std::uint32_t>;
+}
+
+LanesBySpace lanes_by_space(const Context& context, const Instruction& instruction, Mask mask) {
+    const bool wide = instruction.resolve == resolve_generic<std::uint64_t>;
+    LanesBySpace lanes;
+    for (; mask != 0; mask &= mask - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+        const std::uint64_t address = wide ? address_of<std::uint64_t>(context, instruction, lane)
+                                           : address_of<std::uint32_t>(context, instruction, lane);
+        lanes.shared |= in_window(address, kSharedWindow) ? Mask{1} << lane : 0;
+        lanes.local |= in_window(address, kLocalWindow) ? Mask{1} << lane : 0;
+        lanes.parameter |= in_window(address, kParameterWindow) ? Mask{1} << lane : 0;
+    }
+    return lanes;
 }
 
 Handler to_generic_handler(AddressSpace space, bool wide) {

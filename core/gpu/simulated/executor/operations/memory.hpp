@@ -15,6 +15,14 @@ enum class AddressSpace : std::uint8_t { generic, global, constant, shared, clus
 /// `frame_relative`: the address is that of a variable of the function's local memory (sources[0] is then unused).
 Resolver resolver_of(AddressSpace space, bool wide_address, bool frame_relative);
 
+/// True for accesses by generic address, whose space each lane's address says.
+bool is_generic(Resolver resolver);
+/// Of the lanes of a generic access, those whose address lies in a window of its own; all others are in global memory.
+struct LanesBySpace {
+    Mask shared = 0, local = 0, parameter = 0;
+};
+LanesBySpace lanes_by_space(const Context& context, const Instruction& instruction, Mask mask);
+
 /// Loads of `type` into rows of 32 or 64 bits; nullptr where there is no such load.
 Handler load_handler(Type type, bool wide_destination);
 /// Stores of `type` from rows of 32 or 64 bits.
