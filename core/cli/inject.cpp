@@ -67,8 +67,7 @@ int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::Copy
 
 /// A simulated GPU that runs the image's PTX. Code for an 'a' or 'f' target runs on that architecture only.
 host::Device device_for(const ptx::Image& image) {
-    host::Device device{
-        .compute_capability = 999, .sm_count = host::kAssumedSmCount, .simulated = true, .name = {}};
+    host::Device device{.compute_capability = 999, .sm_count = host::kAssumedSmCount, .simulated = true, .name = {}};
     if (ptx::choose(image, device.compute_capability).ptx != nullptr)
         return device;
     for (const auto& member : image.ptx)

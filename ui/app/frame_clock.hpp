@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FrameClock: the one timer of the window. 16 ms while somebody looks at it, slower where frames cost too much, the
-// window has no focus or nothing has happened for a while, one look a second where it is hidden, none without a session.
+// window has no focus or nothing has happened for a while, one look a second where it is hidden, none without a
+// session.
 #pragma once
 
 #include <QElapsedTimer>
@@ -20,8 +21,8 @@ public:
 
     void set_running(bool running);
     void set_seen(Seen seen);
-    /// What a tick found: something that happened, or at most lines that go on level. After kStillAfterMs of nothing the
-    /// clock looks only every kStillMs, until something happens.
+    /// What a tick found: something that happened, or at most lines that go on level. After kStillAfterMs of nothing
+    /// the clock looks only every kStillMs, until something happens.
     void add_look(bool happened);
     /// What a frame that drew something took, in ms.
     void add_frame(double milliseconds);
@@ -39,8 +40,8 @@ private:
 
     QTimer timer_;
     Seen seen_ = Seen::focused;
-    bool heavy_ = false;          ///< frames take long: 30 Hz
-    bool still_ = false;          ///< nothing happens
+    bool heavy_ = false;  ///< frames take long: 30 Hz
+    bool still_ = false;  ///< nothing happens
     QElapsedTimer happened_at_;
     std::vector<double> frames_;  ///< ring
     std::size_t next_ = 0;
