@@ -21,7 +21,8 @@ TEST_F(DriverTest, ReadsImagesOfNvcc) {
     for (const Image& image :
          {Image{"plain.fatbin", CUDA_SUCCESS}, Image{"zstd.fatbin", CUDA_SUCCESS}, Image{"lz4.fatbin", CUDA_SUCCESS},
           Image{"options.fatbin", CUDA_SUCCESS}, Image{"two_gencode.fatbin", CUDA_SUCCESS},
-          Image{"sass_only.fatbin", CUDA_ERROR_NO_BINARY_FOR_GPU}}) {
+          Image{"sass_only.fatbin", CUDA_ERROR_NO_BINARY_FOR_GPU}, Image{"linked.cubin", CUDA_ERROR_NO_BINARY_FOR_GPU},
+          Image{"relocatable.fatbin", CUDA_ERROR_NO_BINARY_FOR_GPU}}) {
         CUmodule module = nullptr;
         EXPECT_EQ(DRIVER(cuModuleLoad)(&module, (kImages + image.file).c_str()), image.result) << image.file;
         CUlibrary library = nullptr;

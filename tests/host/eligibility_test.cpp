@@ -48,6 +48,15 @@ TEST(Eligibility, ParametersAreCountedWithTheirAlignment) {
     EXPECT_EQ(verdict(".param .u64 .ptr .global .align 16 p, .param .f32 x", "", code(12)), "");
 }
 
+/// ptxas 13.0 for sm_90, of a kernel with a CUtensorMap and two numbers.
+TEST(Eligibility, ParametersOfLargeAlignmentBeginSomewhereInTheBank) {
+    const std::string map = ".param .align 128 .b8 map[128], .param .u32 x, .param .u32 y";
+    EXPECT_EQ(verdict(map, "", code(248)), "");
+    EXPECT_EQ(verdict(map, "", code(136)), "");
+    EXPECT_THAT(verdict(map, "", code(252)),
+                HasSubstr("A013 its PTX takes 136 bytes of parameters, the running code 252"));
+}
+
 TEST(Eligibility, LaunchBoundsMustAgree) {
     EXPECT_EQ(verdict("", ".maxntid 96, 1, 1", code(0, {96, 1, 1})), "");
     EXPECT_EQ(verdict("", ".maxntid 96", code(0, {96, 1, 1})), "");

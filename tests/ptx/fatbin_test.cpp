@@ -29,8 +29,9 @@ std::string target(std::uint32_t architecture, char suffix) {
 
 std::string describe(const CubinMember& cubin) {
     std::string out =
-        fmt::format("  cubin {} from {} by ptxas {} with \"{}\", {} bytes\n", target(cubin.architecture, cubin.suffix),
-                    cubin.virtual_architecture, cubin.tool_version, cubin.tool_options, cubin.bytes.size());
+        fmt::format("  cubin {} from {} by ptxas {} with \"{}\"{}, {} bytes\n",
+                    target(cubin.architecture, cubin.suffix), cubin.virtual_architecture, cubin.tool_version,
+                    cubin.tool_options, cubin.linked ? ", linked" : "", cubin.bytes.size());
     for (const CubinKernel& kernel : cubin.kernels) {
         out += fmt::format("    kernel {}: registers {}, shared {}, parameters {}, stack {}", kernel.name,
                            kernel.registers, kernel.static_shared_bytes, kernel.parameter_bytes, kernel.stack_bytes);

@@ -59,9 +59,10 @@ std::uint32_t type_bytes(std::string_view type) {
     return bits / 8;
 }
 
-/// Where the last parameter ends, each at its alignment; nullopt where one has a type without a size (a texture).
-std::optional<std::uint64_t> parameter_bytes(const ptx::Function& function) {
-    std::uint64_t end = 0;
+/// Bytes from `begin`, where the parameters begin, to the end of the last one, each at its alignment; nullopt where one
+/// has a type without a size (a texture).
+std::optional<std::uint64_t> parameter_bytes(const ptx::Function& function, std::uint64_t begin) {
+    std::uint64_t end = begin;
     for (const auto& parameter : function.parameters) {
         const std::uint64_t alignment = std::max(parameter.alignment, type_bytes(parameter.type) * parameter.vector);
         const std::uint64_t bytes = parameter.bytes();
@@ -69,7 +70,17 @@ std::optional<std::uint64_t> parameter_bytes(const ptx::Function& function) {
             return std::nullopt;
         end = (end + alignment - 1) / alignment * alignment + bytes;
     }
-    return end;
+    return end - begin;
+}
+
+/// Parameters begin behind the driver's own words of the constant bank, at a multiple of 16 that depends on the
+/// architecture (0x210 on sm_90), and an alignment above 16 counts from the bank's start: a tensor map (128 bytes,
+/// aligned to 128) as the first parameter takes 240 bytes there.
+bool may_take(const ptx::Function& function, std::uint64_t running_bytes) {
+    for (std::uint64_t begin = 0; begin < 256; begin += 16)
+        if (const auto bytes = parameter_bytes(function, begin); !bytes || *bytes == running_bytes)
+            return true;
+    return false;
 }
 
 }  // namespace
@@ -84,7 +95,8 @@ ptx::Choice choose_for(const ptx::Image& image, std::uint32_t architecture, bool
 std::optional<Diagnostic> source_mismatch(const ptx::Image& image, const ptx::Choice& choice) {
     if (image.relocatable) {
         auto refused =
-            error("EGPU-A010", "built with -rdc: copies of relocatable code are not available in this version");
+            error("EGPU-A010",
+                  "built with -rdc: egpu does not link the parts of a program; without -rdc=true it takes the kernel");
         refused.fix = "build it without -rdc=true";
         return refused;
     }
@@ -124,15 +136,23 @@ std::vector<std::pair<std::string, const ptx::CubinMember*>> cubin_kernels(const
     return kernels;
 }
 
-std::string no_ptx_reason(const ptx::Image& image, const ptx::CubinMember& cubin) {
+NoPtx no_ptx(const ptx::Image& image, const ptx::CubinMember& cubin) {
+    const std::string with_ptx = "nvcc -gencode arch=compute_XX,code=compute_XX beside the machine code";
+    const std::string architecture = architecture_name(cubin.architecture, cubin.suffix);
+    // Each part's PTX lies in the program, but is not the source of what the linker made of all of them.
+    if (cubin.linked)
+        return {fmt::format("built with -rdc: code for sm_{}, linked from parts that egpu does not link; without "
+                            "-rdc=true it takes the kernel",
+                            architecture),
+                "build it without -rdc=true, and with PTX: " + with_ptx};
+    if (!image.ptx.empty())
+        return {fmt::format("cubin for sm_{}; its PTX does not fit this device", architecture),
+                "build it with PTX: " + with_ptx};
     std::string others;
     for (const auto& member : image.cubins)
         if (&member != &cubin)
             others += fmt::format(", sm_{}", architecture_name(member.architecture, member.suffix));
-    if (image.ptx.empty())
-        return fmt::format("cubin for sm_{}{} only", architecture_name(cubin.architecture, cubin.suffix), others);
-    return fmt::format("cubin for sm_{}; its PTX does not fit this device",
-                       architecture_name(cubin.architecture, cubin.suffix));
+    return {fmt::format("cubin for sm_{}{} only", architecture, others), "build it with PTX: " + with_ptx};
 }
 
 const ptx::CubinKernel* kernel_of(const ptx::CubinMember* cubin, const std::string& name) {
@@ -158,10 +178,9 @@ std::optional<Diagnostic> kernel_mismatch(const ptx::Function& function, const p
         diagnostic.fix = "build the program so that its PTX is the source of its machine code (one -gencode for both)";
         return diagnostic;
     };
-    const auto bytes = parameter_bytes(function);
-    if (code.parameter_bytes != 0 && bytes && *bytes != code.parameter_bytes)
-        return refused("EGPU-A013", fmt::format("its PTX takes {} bytes of parameters, the running code {}", *bytes,
-                                                code.parameter_bytes));
+    if (code.parameter_bytes != 0 && !may_take(function, code.parameter_bytes))
+        return refused("EGPU-A013", fmt::format("its PTX takes {} bytes of parameters, the running code {}",
+                                                parameter_bytes(function, 0).value_or(0), code.parameter_bytes));
     const bool by_options = std::any_of(options.begin(), options.end(),
                                         [](const std::string& option) { return option.starts_with("--maxntid"); });
     const Block block = block_of(function);

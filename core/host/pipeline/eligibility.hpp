@@ -40,8 +40,11 @@ inject::OriginalOptions original_options(const ptx::Choice& choice, std::uint32_
 std::vector<std::pair<std::string, const ptx::CubinMember*>> cubin_kernels(const ptx::Image& image,
                                                                            const ptx::Choice& choice);
 
-/// "cubin for sm_90 only"
-std::string no_ptx_reason(const ptx::Image& image, const ptx::CubinMember& cubin);
+/// Why a kernel of a cubin has no PTX ("cubin for sm_90 only"), and what its user can do.
+struct NoPtx {
+    std::string reason, fix;
+};
+NoPtx no_ptx(const ptx::Image& image, const ptx::CubinMember& cubin);
 
 /// Bytes of stack; nullopt where they can't be told (recursion).
 std::optional<std::uint32_t> known_bytes(std::uint32_t stack_bytes);

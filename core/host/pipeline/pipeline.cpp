@@ -152,8 +152,9 @@ void Pipeline::add_images_kernels(const ptx::Image& image, const std::string& mo
         Kernel& kernel = new_kernel(name, module, answer);
         set_original(kernel, *cubin);
         kernel.state = KernelState::no_ptx;
-        kernel.reason = no_ptx_reason(image, *cubin);
-        kernel.fix = "build it with PTX: nvcc -gencode arch=compute_XX,code=compute_XX beside the machine code";
+        auto why = no_ptx(image, *cubin);
+        kernel.reason = std::move(why.reason);
+        kernel.fix = std::move(why.fix);
     }
     if (!source)
         return;

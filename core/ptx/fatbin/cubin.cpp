@@ -92,6 +92,7 @@ void read_tool(CubinMember& member, Bytes descriptor) {
     constexpr std::uint64_t kStrings = 24;
     const auto strings = descriptor.size() > kStrings ? descriptor.subspan(kStrings) : Bytes();
     const auto text = [&](std::uint64_t field) { return text_at(strings, read_at<std::uint32_t>(descriptor, field)); };
+    member.linked = member.linked || text(8) == "nvlink";
     if (!member.tool_version.empty() && text(8) != "ptxas")
         return;
     member.tool_version = release_of(text(12));

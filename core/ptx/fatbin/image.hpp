@@ -45,6 +45,7 @@ struct CubinMember {
         0;                     ///< from .note.nv.cuinfo: the PTX architecture it was compiled from; 0: not recorded
     std::string tool_version;  ///< .note.nv.tkinfo: "13.0"; empty if absent
     std::string tool_options;  ///< .note.nv.tkinfo: "-arch sm_90 -maxrregcount 32 ..."
+    bool linked = false;       ///< nvlink made it of relocatable parts (-rdc)
     std::vector<CubinKernel> kernels;
 };
 

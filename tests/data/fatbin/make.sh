@@ -19,6 +19,7 @@ make relocatable.fatbin -fatbin -arch=sm_90 -rdc=true
 make lto.fatbin         -fatbin -gencode arch=compute_90,code=lto_90 -dc
 make kernels.cubin      -cubin -arch=sm_90
 make relocatable.cubin  -cubin -arch=sm_80 -dc
+"${NVLINK:-nvlink}" -arch=sm_80 relocatable.cubin -o linked.cubin
 make kernels.ptx        -ptx -arch=sm_75
 make host_object.o      -c -arch=sm_75 -compress-mode=size -Xcompiler -g0
 make host_relocatable.o -c -arch=sm_75 -rdc=true -compress-mode=size -Xcompiler -g0

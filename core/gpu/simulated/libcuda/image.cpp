@@ -15,6 +15,10 @@ namespace egpu::simulated {
 
 namespace {
 
+constexpr const char* kRelocatable =
+    "an image is relocatable device code (nvcc -rdc=true), which the simulated GPU does not link: build with "
+    "-rdc=false";
+
 LoadedImage refuse(CUresult error, std::string log) {
     report(log);
     return {error, std::move(log), nullptr, {}};
@@ -45,14 +49,17 @@ LoadedImage load_container(std::span<const std::byte> bytes, bool relocatable, D
                           "an image holds PTX, but none for compute_90 or lower; the "
                           "simulated GPU has compute capability 9.0");
         }
+        const bool linked = std::any_of(image->cubins.begin(), image->cubins.end(),
+                                        [](const auto& cubin) { return cubin.linked && !cubin.kernels.empty(); });
+        if (linked || relocatable || image->relocatable) {
+            return refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, kRelocatable);
+        }
         return refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
                       "an image holds machine code only (SASS), no PTX; the simulated GPU runs PTX: build with PTX, "
                       "as in nvcc -gencode arch=compute_90,code=compute_90");
     }
     if (relocatable || image->relocatable) {
-        return refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
-                      "an image is relocatable device code (nvcc -rdc=true), which the simulated GPU does not link: "
-                      "build with -rdc=false");
+        return refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, kRelocatable);
     }
     return load_text(choice.ptx->text, state, device);
 }
