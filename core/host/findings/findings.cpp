@@ -22,6 +22,9 @@ std::vector<Finding> reported_findings(const SessionView& view) {
         finding.text = fmt::format("{}{}: {} ({})", kernel != nullptr ? kernel->name : "the application",
                                    finding.place.empty() ? "" : fmt::format(" ({})", finding.place), reported.text,
                                    reported.plugin);
+        // The plugin's code sees its maps, not of how much they are.
+        if (const Sampling sampling = view.catalogue.sampling_of(reported.plugin); !sampling.is_all())
+            finding.text += fmt::format(", counted in {}", to_words(sampling));
         findings.push_back(std::move(finding));
     }
     return findings;

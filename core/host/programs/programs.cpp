@@ -143,7 +143,7 @@ Status check_sampling(const LoadedProbe& probe) {
             return error("EGPU-S035",
                          fmt::format("program '{}' of probe '{}' runs once a grid: {} can't be chosen for it",
                                      program.name, probe.name, to_name(probe.sampling.unit)),
-                         "let it run unsampled, or sample launches");
+                         "leave it unsampled: a probe set says 'sample' by probe");
     }
     return ok();
 }

@@ -3,6 +3,7 @@
 // programs. All of it is edits of the original's text.
 #include "inject/clone/clone.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <unordered_set>
@@ -176,6 +177,7 @@ Status add_other_body(Draft& draft, const RewriteResult& rewritten, const CopyRe
     copy.ptx = std::move(joined->ptx);
     copy.bodies = 2;
     copy.warps_of_a_group = joined->warps_of_a_group;
+    copy.accumulators = std::max(copy.accumulators, plain->accumulators);  // they are never in registers at one time
     copy.instructions_added += plain->instructions_added + joined->instructions;
     copy.planning += plain->planning;
     return ok();

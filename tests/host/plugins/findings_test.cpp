@@ -51,5 +51,18 @@ TEST(PluginFindings, TheMostSevereComesFirstAndEachSaysWhoseItIs) {
     EXPECT_EQ(findings[2].text, "the application: no kernel ran (peaks)");
 }
 
+TEST(PluginFindings, OfAPartSaySo) {
+    auto view = with_findings();
+    Probe program;
+    program.probe = "hello";
+    program.sampling = {Sampling::Unit::warps, 64};
+    view.catalogue.probes.push_back(program);
+    const auto read = catalogue_from_json(to_json(view.catalogue));
+    ASSERT_TRUE(read) << to_text(read.error());
+    EXPECT_EQ(read->probes[0].sampling, program.sampling);
+    EXPECT_EQ(find_all(view)[1].text, "vector_add: fewer warps than SMs (hello), counted in 1 in 64 warps");
+    EXPECT_EQ(find_all(view)[0].text, "vector_add (add.cu:12): more than the device can do (peaks)");
+}
+
 }  // namespace
 }  // namespace egpu::host

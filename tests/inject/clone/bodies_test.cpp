@@ -95,6 +95,8 @@ TEST_P(Bodies, EveryKernelComputesTheSame) {
     for (const char* kernel : {"early_return", "loops", "everything", "branches", "atomics"}) {
         SCOPED_TRACE(kernel);
         CopyRun whole, sampled;
+        for (CopyRun* run : {&whole, &sampled})
+            run->attach("line_counts");
         sampled.sample(GetParam());
         for (CopyRun* run : {&whole, &sampled}) {
             run->attach("bandwidth");
@@ -107,6 +109,7 @@ TEST_P(Bodies, EveryKernelComputesTheSame) {
             EXPECT_EQ(of(sampled), of(whole));
         }
         EXPECT_LE(of(sampled), of(whole));
+        EXPECT_EQ(sampled.session().sites().size(), whole.session().sites().size()) << "a site has one number";
     }
 }
 

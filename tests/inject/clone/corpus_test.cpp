@@ -89,6 +89,21 @@ void check_advice(const std::string& ptxas, const ptx::Module& module, const std
     EXPECT_THAT(codes, ::testing::Contains("EGPU-P255"));
 }
 
+/// Every program in one of two bodies, chosen by warp.
+void check_two_bodies(const std::string& ptxas, CopyRequest request, const std::string& architecture) {
+    request.sampling = {Sampling::Unit::warps, 4};
+    for (auto& program : request.programs)
+        program.sampled = true;
+    const auto copy = build_copy(request);
+    if (!copy) {
+        EXPECT_EQ(copy.error().code, "EGPU-P260") << to_text(copy.error());
+        return;
+    }
+    EXPECT_EQ(copy->bodies, 2u);
+    const auto compiled = compile_ptx(ptxas, copy->ptx, request.entry, {architecture, {}, 300});
+    EXPECT_TRUE(compiled) << request.entry << "\n" << to_text(compiled.error());
+}
+
 void check_kernel(const std::string& ptxas, const std::string& file, const ptx::Module& module,
                   const std::string& kernel, Tally& tally) {
     Session session;
@@ -110,6 +125,7 @@ void check_kernel(const std::string& ptxas, const std::string& file, const ptx::
         if (compiled)
             check_advice(ptxas, module, kernel, session.request(module, kernel), {architecture, {}, 300}, *compiled);
     }
+    check_two_bodies(ptxas, session.request(module, kernel), architectures_for(module).front());
     auto request = session.request(module, kernel);
     request.constants_in_bank = true;
     const auto with_bank = build_copy(request);
