@@ -27,11 +27,6 @@ namespace {
 
 using ptx::Operand;
 
-ptx::Range range_of(const ptx::Module& module, std::string_view view) {
-    const auto begin = static_cast<std::uint32_t>(view.data() - module.text->data());
-    return {begin, begin + static_cast<std::uint32_t>(view.size())};
-}
-
 /// Only type and vector behind the space: then the non-coherent load means the same, and needs no ordering.
 bool is_plain_constant_load(const ptx::Instruction& load) {
     return std::all_of(load.parts.begin() + 1, load.parts.end(), [](std::string_view part) {
@@ -107,7 +102,7 @@ Status Addressing::rewrite_operand(std::size_t index, const ptx::Instruction& in
         return ok();
     }
     if (operand.kind == Operand::Kind::address) {
-        editor_.replace(range_of(outline_.module(), name), register_for({name, 0}));
+        editor_.replace(ptx::range_of(outline_.module(), name), register_for({name, 0}));
         return ok();
     }
     const bool wide = std::none_of(instruction.parts.begin(), instruction.parts.end(), [](std::string_view part) {
@@ -128,7 +123,7 @@ bool Addressing::reads_bank(std::size_t index, const Operand& address) const {
 
 Status Addressing::rewrite_constant_space(std::size_t index, const ptx::Instruction& instruction) {
     const auto part = std::find(instruction.parts.begin(), instruction.parts.end(), "const");
-    const ptx::Range space = range_of(outline_.module(), *part);
+    const ptx::Range space = ptx::range_of(outline_.module(), *part);
     const std::string_view name = instruction.parts.front();
     if (name == "ld") {
         const Operand* address = instruction.operands.size() < 2 ? nullptr : &instruction.operands[1];
@@ -145,7 +140,7 @@ Status Addressing::rewrite_constant_space(std::size_t index, const ptx::Instruct
     if (name == "cvta") {
         if (!instruction.has("u64"))
             return refuse(instruction, "EGPU-P233", "a constant's address is converted with 32 bits");
-        editor_.replace(range_of(outline_.module(), instruction.opcode), "mov.u64");
+        editor_.replace(ptx::range_of(outline_.module(), instruction.opcode), "mov.u64");
         return ok();
     }
     return refuse(instruction, "EGPU-P231",

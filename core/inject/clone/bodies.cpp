@@ -62,11 +62,6 @@ namespace {
 constexpr std::string_view kSampledPrefix = "$egpu_sampled_";
 constexpr std::uint32_t kWarpgroup = 4;
 
-ptx::Range range_of(const ptx::Module& module, std::string_view view) {
-    const auto begin = static_cast<std::uint32_t>(view.data() - module.text->data());
-    return {begin, begin + static_cast<std::uint32_t>(view.size())};
-}
-
 std::unordered_map<std::string_view, const ptx::Function*> definitions(const ptx::Module& module) {
     std::unordered_map<std::string_view, const ptx::Function*> found;
     for (const auto& function : module.functions)
@@ -266,7 +261,9 @@ private:
     }
 
     /// In the sampled text: the name becomes that of the second function.
-    void rename(std::string_view name) { editor_.insert_before(range_of(sampled_, name), std::string(kSampledPrefix)); }
+    void rename(std::string_view name) {
+        editor_.insert_before(ptx::range_of(sampled_, name), std::string(kSampledPrefix));
+    }
 
     void rename_calls(const ptx::Function& function) {
         for (const auto name : called_names(sampled_, function))

@@ -6,6 +6,11 @@
 
 namespace egpu::ptx {
 
+Range range_of(const Module& module, std::string_view name) {
+    const auto begin = static_cast<std::uint32_t>(name.data() - module.text->data());
+    return {begin, begin + static_cast<std::uint32_t>(name.size())};
+}
+
 void Editor::insert_at(std::uint32_t offset, std::string text) {
     edits_.push_back({{offset, offset}, std::move(text), edits_.size()});
 }

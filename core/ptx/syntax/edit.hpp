@@ -3,11 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptx/syntax/tree.hpp"
 
 namespace egpu::ptx {
+
+/// Where a name that the tree holds stands in the module's text.
+Range range_of(const Module& module, std::string_view name);
 
 /// Collects edits; `apply` prints the module with them. Ranges must not overlap; insertions at one place keep the
 /// order in which they were made.

@@ -91,7 +91,7 @@ CUresult check_waiting(Driver& state) {
     return invalidate_where(state, forbids_waiting) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-CUresult check_context_wait(Driver& state, const Context& context) {
+CUresult check_context_wait(Driver& state, const DriverContext& context) {
     if (!any_capture(state)) {
         return CUDA_SUCCESS;
     }
@@ -234,7 +234,7 @@ void forget_stream(Stream& stream, Driver& state) {
     stream.capture = nullptr;
 }
 
-void forget_context(const Context& context, Driver& state) {
+void forget_context(const DriverContext& context, Driver& state) {
     if (!any_capture(state)) {
         return;
     }
@@ -251,7 +251,7 @@ namespace {
 
 CUresult begin(CUstream handle, CUstreamCaptureMode mode, DefaultStream zero) {
     return with_stream(handle, zero,
-                       [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                       [&](Driver& state, DriverContext& context, const std::shared_ptr<Stream>& stream) -> CUresult {
                            if (mode < CU_STREAM_CAPTURE_MODE_GLOBAL || mode > CU_STREAM_CAPTURE_MODE_RELAXED) {
                                return CUDA_ERROR_INVALID_VALUE;
                            }
@@ -292,35 +292,36 @@ bool is_joined(const Capture& capture) {
 }
 
 CUresult end(CUstream handle, CUgraph* graph, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Driver& state, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
-        const std::lock_guard lock(graphs_mutex());
-        const std::shared_ptr<Capture> capture = stream->capture;
-        if (capture == nullptr) {
-            return CUDA_ERROR_ILLEGAL_STATE;
-        }
-        if (graph != nullptr) {
-            *graph = nullptr;
-        }
-        if (capture->origin != stream.get()) {
-            capture->invalid = true;
-            return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-        }
-        CUresult result = CUDA_SUCCESS;
-        if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id()) {
-            result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-        } else if (capture->invalid) {
-            result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-        } else if (!is_joined(*capture)) {
-            result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-        }
-        if (result != CUDA_SUCCESS || graph == nullptr) {
-            abandon(capture, state);
-        } else {
-            close(*capture, state);
-            *graph = handle_of(capture->graph.get());
-        }
-        return result;
-    });
+    return with_stream(
+        handle, zero, [&](Driver& state, DriverContext&, const std::shared_ptr<Stream>& stream) -> CUresult {
+            const std::lock_guard lock(graphs_mutex());
+            const std::shared_ptr<Capture> capture = stream->capture;
+            if (capture == nullptr) {
+                return CUDA_ERROR_ILLEGAL_STATE;
+            }
+            if (graph != nullptr) {
+                *graph = nullptr;
+            }
+            if (capture->origin != stream.get()) {
+                capture->invalid = true;
+                return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+            }
+            CUresult result = CUDA_SUCCESS;
+            if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != std::this_thread::get_id()) {
+                result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+            } else if (capture->invalid) {
+                result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+            } else if (!is_joined(*capture)) {
+                result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+            }
+            if (result != CUDA_SUCCESS || graph == nullptr) {
+                abandon(capture, state);
+            } else {
+                close(*capture, state);
+                *graph = handle_of(capture->graph.get());
+            }
+            return result;
+        });
 }
 
 struct Told {
@@ -333,7 +334,7 @@ struct Told {
 
 /// What is asked for of a capture; the arrays stay until the next question about it.
 CUresult info(CUstream handle, CUstreamCaptureStatus* status, const Told& told, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Driver&, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, DriverContext&, const std::shared_ptr<Stream>& stream) -> CUresult {
         if (status == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }

@@ -16,7 +16,7 @@ struct Capture {
     unsigned long long id = 0;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     std::thread::id thread;
-    Context* context = nullptr;
+    DriverContext* context = nullptr;
     Stream* origin = nullptr;
     std::shared_ptr<Graph> graph;
     bool invalid = false;
@@ -45,7 +45,7 @@ bool is_captured(const Stream& stream);
 /// captures.
 CUresult check_waiting(Driver& state);
 /// Before a call that waits for all of a context; no capture mode allows it.
-CUresult check_context_wait(Driver& state, const Context& context);
+CUresult check_context_wait(Driver& state, const DriverContext& context);
 /// Before an operation of a stream that runs now: an error where the stream is captured, or is the default stream that
 /// captured streams would wait for.
 CUresult check_running(Driver& state, Stream& stream);
@@ -64,6 +64,6 @@ CUresult check_event(const Event& event, Driver& state);
 
 /// A stream, or all of a context, goes.
 void forget_stream(Stream& stream, Driver& state);
-void forget_context(const Context& context, Driver& state);
+void forget_context(const DriverContext& context, Driver& state);
 
 }  // namespace egpu::simulated

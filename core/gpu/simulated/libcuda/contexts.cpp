@@ -7,7 +7,7 @@ using namespace egpu::simulated;
 
 namespace {
 
-CUcontext handle_of(Context* context) {
+CUcontext handle_of(DriverContext* context) {
     return reinterpret_cast<CUcontext>(context);
 }
 
@@ -35,7 +35,7 @@ CUresult with_primary(CUdevice device, const Body& body) {
 }
 
 /// Nothing of a context survives this; it can be used anew.
-void reset(Context& context) {
+void reset(DriverContext& context) {
     { const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context)); }
     forget_context(context, driver());
     clear_context(context);
@@ -43,7 +43,7 @@ void reset(Context& context) {
 }
 
 CUresult release_primary(CUdevice device) {
-    return with_primary(device, [](PrimaryContext& primary, Context& context) -> CUresult {
+    return with_primary(device, [](PrimaryContext& primary, DriverContext& context) -> CUresult {
         if (primary.references == 0) {
             return CUDA_ERROR_INVALID_CONTEXT;
         }
@@ -56,14 +56,14 @@ CUresult release_primary(CUdevice device) {
 }
 
 CUresult reset_primary(CUdevice device) {
-    return with_primary(device, [](PrimaryContext&, Context& context) -> CUresult {
+    return with_primary(device, [](PrimaryContext&, DriverContext& context) -> CUresult {
         reset(context);
         return CUDA_SUCCESS;
     });
 }
 
 CUresult set_primary_flags(CUdevice device, unsigned flags) {
-    return with_primary(device, [&](PrimaryContext&, Context& context) -> CUresult {
+    return with_primary(device, [&](PrimaryContext&, DriverContext& context) -> CUresult {
         if ((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -80,7 +80,7 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device) {
         if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
-        const std::shared_ptr<Context> context = make_context(flags, device);
+        const std::shared_ptr<DriverContext> context = make_context(flags, device);
         if (!push_context(context.get())) {
             driver().contexts.remove(context.get());
             return CUDA_ERROR_OUT_OF_MEMORY;
@@ -92,7 +92,7 @@ CUresult create(CUcontext* handle, unsigned flags, CUdevice device) {
 
 CUresult destroy(CUcontext handle) {
     return entry([&](Driver& state) -> CUresult {
-        const std::shared_ptr<Context> context = state.contexts.find(handle);
+        const std::shared_ptr<DriverContext> context = state.contexts.find(handle);
         if (context == nullptr || context->primary) {
             return CUDA_ERROR_INVALID_CONTEXT;
         }
@@ -108,7 +108,7 @@ CUresult destroy(CUcontext handle) {
 
 CUresult push(CUcontext handle) {
     return entry([&](Driver& state) -> CUresult {
-        const std::shared_ptr<Context> context = state.contexts.find(handle);
+        const std::shared_ptr<DriverContext> context = state.contexts.find(handle);
         if (context == nullptr) {
             return CUDA_ERROR_INVALID_CONTEXT;
         }
@@ -118,7 +118,7 @@ CUresult push(CUcontext handle) {
 
 CUresult pop(CUcontext* handle) {
     return entry([&](Driver&) -> CUresult {
-        Context* const context = pop_context();
+        DriverContext* const context = pop_context();
         if (context == nullptr) {
             return CUDA_ERROR_INVALID_CONTEXT;
         }
@@ -136,7 +136,7 @@ CUresult synchronize(CUcontext handle) {
         if (found.error != CUDA_SUCCESS) {
             return found.error;
         }
-        Context& context = *found.context;
+        DriverContext& context = *found.context;
         if (const CUresult error = check_context_wait(state, context); error != CUDA_SUCCESS) {
             return error;
         }
@@ -156,7 +156,7 @@ bool known(CUlimit limit) {
 }  // namespace
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* handle, CUdevice device) {
-    return with_primary(device, [&](PrimaryContext& primary, Context& context) -> CUresult {
+    return with_primary(device, [&](PrimaryContext& primary, DriverContext& context) -> CUresult {
         if (handle == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -187,7 +187,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
-    return with_primary(device, [&](PrimaryContext&, Context& context) -> CUresult {
+    return with_primary(device, [&](PrimaryContext&, DriverContext& context) -> CUresult {
         if (flags == nullptr || active == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -232,7 +232,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext* handle) {
 
 CUresult cuCtxSetCurrent(CUcontext handle) {
     return entry([&](Driver& state) -> CUresult {
-        const std::shared_ptr<Context> context = handle == nullptr ? nullptr : state.contexts.find(handle);
+        const std::shared_ptr<DriverContext> context = handle == nullptr ? nullptr : state.contexts.find(handle);
         if (handle != nullptr && context == nullptr) {
             return CUDA_ERROR_INVALID_CONTEXT;
         }
@@ -269,7 +269,7 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
 }
 
 CUresult cuCtxGetFlags(unsigned* flags) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if (flags == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -279,7 +279,7 @@ CUresult cuCtxGetFlags(unsigned* flags) {
 }
 
 CUresult cuCtxSetFlags(unsigned flags) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if ((flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -322,7 +322,7 @@ CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
 }
 
 CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if (value == nullptr || !known(limit)) {
             return value == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNSUPPORTED_LIMIT;
         }
@@ -332,7 +332,7 @@ CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-    return entry_that_waits([&](Driver&, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver&, DriverContext& context) -> CUresult {
         if (!known(limit)) {
             return CUDA_ERROR_UNSUPPORTED_LIMIT;
         }
@@ -342,7 +342,7 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
 }
 
 CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if (config == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -352,7 +352,7 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 }
 
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -362,7 +362,7 @@ CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-    return entry_in_context([&](Driver&, Context&) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext&) -> CUresult {
         if (least != nullptr) {
             *least = 0;
         }

@@ -134,7 +134,7 @@ bool is_nothing(const CUDA_MEMCPY3D& copy) {
 
 /// A copy in a stream; of one row, two or three dimensions.
 CUresult enqueue_copy(const CUDA_MEMCPY3D& copy, CUstream stream, DefaultStream zero, Returns returns) {
-    return enqueue_work(stream, zero, returns, [&](Context&, Work& work, bool& something) {
+    return enqueue_work(stream, zero, returns, [&](DriverContext&, Work& work, bool& something) {
         something = !is_nothing(copy);
         work = CopyWork{copy};
         return check_copy(copy);
@@ -224,7 +224,7 @@ CUresult copy_3d(const CUDA_MEMCPY3D* copy, CUstream stream, DefaultStream zero,
 /// `rows` rows of `count` elements of `width` bytes.
 CUresult fill(CUdeviceptr to, std::size_t pitch, std::uint64_t value, std::uint32_t width, std::size_t count,
               std::size_t rows, CUstream stream, DefaultStream zero, Returns returns) {
-    return enqueue_work(stream, zero, returns, [&](Context&, Work& work, bool& something) {
+    return enqueue_work(stream, zero, returns, [&](DriverContext&, Work& work, bool& something) {
         const CUDA_MEMSET_NODE_PARAMS parameters{to, pitch, static_cast<unsigned>(value), width, count, rows};
         something = count > 0 && rows > 0;
         work = FillWork{parameters};

@@ -20,7 +20,7 @@ std::atomic<bool> is_child{false};  ///< forked from a process that had called c
 /// A thread's contexts, innermost last. On the heap behind a plain pointer: it must outlive thread-local destructors,
 /// after which static destructors still call the driver.
 struct ThreadState {
-    std::array<Context*, 256> stack{};
+    std::array<DriverContext*, 256> stack{};
     std::size_t depth = 0;
     bool in_host_function = false;
 };
@@ -98,9 +98,9 @@ void report(const Diagnostic& diagnostic) {
     report(std::string_view(to_text(diagnostic)));
 }
 
-std::shared_ptr<Context> make_context(unsigned flags, int device) {
+std::shared_ptr<DriverContext> make_context(unsigned flags, int device) {
     Driver& state = driver();
-    auto context = std::make_shared<Context>();
+    auto context = std::make_shared<DriverContext>();
     context->id = state.next_id++;
     context->flags = flags;
     context->device = device;
@@ -117,7 +117,7 @@ std::shared_ptr<Context> make_context(unsigned flags, int device) {
     return context;
 }
 
-void clear_context(Context& context) {
+void clear_context(DriverContext& context) {
     Driver& state = driver();
     const auto belongs = [&context](const auto& object) { return object.context == &context; };
     state.functions.remove_if([&context](const Function& one) { return one.module->context == &context; });
@@ -148,7 +148,7 @@ void clear_context(Context& context) {
     }
 }
 
-bool push_context(Context* context) {
+bool push_context(DriverContext* context) {
     ThreadState& thread = thread_state();
     if (thread.depth == thread.stack.size()) {
         return false;
@@ -157,17 +157,17 @@ bool push_context(Context* context) {
     return true;
 }
 
-Context* pop_context() {
+DriverContext* pop_context() {
     ThreadState& thread = thread_state();
     return thread.depth == 0 ? nullptr : thread.stack[--thread.depth];
 }
 
-Context* top_context() {
+DriverContext* top_context() {
     const ThreadState& thread = thread_state();
     return thread.depth == 0 ? nullptr : thread.stack[thread.depth - 1];
 }
 
-void replace_context(Context* context) {
+void replace_context(DriverContext* context) {
     ThreadState& thread = thread_state();
     if (context == nullptr) {
         thread.depth -= thread.depth > 0 ? 1 : 0;
@@ -179,11 +179,11 @@ void replace_context(Context* context) {
 }
 
 CurrentContext current_context() {
-    Context* const top = top_context();
+    DriverContext* const top = top_context();
     if (top == nullptr) {
         return {nullptr, CUDA_ERROR_INVALID_CONTEXT};
     }
-    std::shared_ptr<Context> context = driver().contexts.find(top);
+    std::shared_ptr<DriverContext> context = driver().contexts.find(top);
     if (context == nullptr || !context->alive) {
         return {nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED};
     }
@@ -194,7 +194,7 @@ CurrentContext context_of(CUcontext handle) {
     if (handle == nullptr) {
         return current_context();
     }
-    std::shared_ptr<Context> context = driver().contexts.find(handle);
+    std::shared_ptr<DriverContext> context = driver().contexts.find(handle);
     if (context == nullptr || !context->alive) {
         return {nullptr, CUDA_ERROR_INVALID_CONTEXT};
     }

@@ -20,7 +20,7 @@ namespace egpu::simulated {
 enum class Origin { device, managed, pinned, registered };
 
 struct OwnedMemory {
-    Context* context = nullptr;
+    DriverContext* context = nullptr;
     Origin origin = Origin::device;
     unsigned flags = 0;
     std::uint64_t bytes = 0;
@@ -32,14 +32,14 @@ struct GraphInstance;
 
 /// The context of a device that libraries share.
 struct PrimaryContext {
-    std::shared_ptr<Context> context;
+    std::shared_ptr<DriverContext> context;
     unsigned references = 0;
 };
 
 /// Everything is kept until the process ends: applications launch from static destructors.
 struct Driver {
     DeviceMemories memory{device_count()};
-    Handles<Context> contexts;
+    Handles<DriverContext> contexts;
     Handles<LoadedModule> modules;
     Handles<Function> functions;
     Handles<Library> libraries;
@@ -73,19 +73,19 @@ CUresult initialise();
 void report(std::string_view text);
 void report(const Diagnostic& diagnostic);
 
-std::shared_ptr<Context> make_context(unsigned flags, int device);
+std::shared_ptr<DriverContext> make_context(unsigned flags, int device);
 /// Frees what a context owns; the object stays while someone holds it.
-void clear_context(Context& context);
+void clear_context(DriverContext& context);
 
 /// The calling thread's stack of contexts.
-bool push_context(Context* context);
-Context* pop_context();
-Context* top_context();
-void replace_context(Context* context);
+bool push_context(DriverContext* context);
+DriverContext* pop_context();
+DriverContext* top_context();
+void replace_context(DriverContext* context);
 
 /// The current context, or why there is none.
 struct CurrentContext {
-    std::shared_ptr<Context> context;
+    std::shared_ptr<DriverContext> context;
     CUresult error = CUDA_SUCCESS;
 };
 CurrentContext current_context();

@@ -160,7 +160,7 @@ namespace {
 /// Runs a body with the function behind a CUfunction or CUkernel.
 template <typename Body>
 CUresult with_function(CUfunction handle, const Body& body) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         CUresult error = CUDA_SUCCESS;
         const std::shared_ptr<Function> function = find_function(handle, context, &error);
         return function == nullptr ? error : body(*function);

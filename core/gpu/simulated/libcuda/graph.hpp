@@ -78,9 +78,9 @@ CUresult read_nodes(const CUgraphNode* handles, std::size_t count, const Graph& 
                     std::vector<GraphNode*>& nodes);
 
 /// Node parameters to work and back. `context` is where a node without one belongs.
-CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS& parameters, Context& context, Work& work);
+CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS& parameters, DriverContext& context, Work& work);
 CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelWork& work);
-CUresult node_work(const CUgraphNodeParams& parameters, Context& context, Driver& state, Work& work);
+CUresult node_work(const CUgraphNodeParams& parameters, DriverContext& context, Driver& state, Work& work);
 /// Whether a node of an instance may take work in place of what it has.
 bool may_replace(const Work& old, const Work& work);
 /// The size of clusters is an attribute of a node, which new parameters leave as it is.

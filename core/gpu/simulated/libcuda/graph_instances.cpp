@@ -25,7 +25,7 @@ std::shared_ptr<GraphInstance> make_instance(const Graph& graph, Driver& state) 
 }
 
 CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle, unsigned long long flags) {
-    return entry_that_waits([&](Driver& state, Context&) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext&) -> CUresult {
         constexpr unsigned long long taken = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
                                              CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
                                              CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
@@ -73,7 +73,7 @@ CUresult instantiate_with_log(CUgraphExec* handle, CUgraph graph, CUgraphNode* e
 /// Runs a body with the twin in an instance of a node of the graph that it was made from.
 template <typename Body>
 CUresult with_twin(CUgraphExec handle, CUgraphNode node_handle, const Body& body) noexcept {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         const std::lock_guard lock(graphs_mutex());
         const std::shared_ptr<GraphInstance> instance = state.instances.find(handle);
         const std::shared_ptr<GraphNode> node = find_node(node_handle, state);
@@ -167,7 +167,7 @@ void take(GraphInstance& instance, const Pairs& pairs) {
 }
 
 CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResultInfo* info) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::lock_guard lock(graphs_mutex());
         const std::shared_ptr<GraphInstance> instance = state.instances.find(handle);
         const std::shared_ptr<Graph> graph = find_graph(graph_handle, state);
@@ -203,7 +203,7 @@ std::vector<Step> steps_of(GraphInstance& instance) {
     return steps;
 }
 
-CUresult run_steps(const std::vector<Step>& steps, const Context& context, Driver& state) {
+CUresult run_steps(const std::vector<Step>& steps, const DriverContext& context, Driver& state) {
     for (const Step& step : steps) {
         const CUresult error = run_work(*step.work, step.grid_id, state);
         if (error != CUDA_SUCCESS) {
@@ -218,7 +218,7 @@ CUresult run_steps(const std::vector<Step>& steps, const Context& context, Drive
 
 /// Nodes run one after the other, each after those it depends on.
 CUresult launch(CUgraphExec handle, CUstream stream, DefaultStream zero) {
-    return on_stream(stream, zero, [&](Driver& state, Context& context, Stream&) -> CUresult {
+    return on_stream(stream, zero, [&](Driver& state, DriverContext& context, Stream&) -> CUresult {
         const std::shared_ptr<GraphInstance> instance = state.instances.find(handle);
         if (instance == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
@@ -229,7 +229,7 @@ CUresult launch(CUgraphExec handle, CUstream stream, DefaultStream zero) {
 }
 
 CUresult upload(CUgraphExec handle, CUstream stream, DefaultStream zero) {
-    return on_stream(stream, zero, [&](Driver& state, Context&, Stream&) -> CUresult {
+    return on_stream(stream, zero, [&](Driver& state, DriverContext&, Stream&) -> CUresult {
         return state.instances.find(handle) == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     });
 }
@@ -328,7 +328,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec instance, CUgraphNode node, CUgrap
         return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
     }
     return with_twin(instance, node,
-                     [&](Driver& state, Context& context, GraphInstance& found, GraphNode& twin) -> CUresult {
+                     [&](Driver& state, DriverContext& context, GraphInstance& found, GraphNode& twin) -> CUresult {
                          Work work;
                          const CUresult error = node_work(*parameters, context, state, work);
                          return error != CUDA_SUCCESS ? error : replace(found, twin, std::move(work));
@@ -337,21 +337,22 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec instance, CUgraphNode node, CUgrap
 
 /// The graph has to be as the node's own one: its works are taken.
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec instance, CUgraphNode node, CUgraph child) {
-    return with_twin(instance, node, [&](Driver& state, Context&, GraphInstance& found, GraphNode& twin) -> CUresult {
-        const auto* own = std::get_if<ChildWork>(twin.work.get());
-        const std::shared_ptr<Graph> graph = find_graph(child, state);
-        Pairs pairs;
-        if (own == nullptr || graph == nullptr ||
-            compare(*own->graph, *graph, pairs).result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
-            return CUDA_ERROR_INVALID_VALUE;
-        }
-        take(found, pairs);
-        return CUDA_SUCCESS;
-    });
+    return with_twin(instance, node,
+                     [&](Driver& state, DriverContext&, GraphInstance& found, GraphNode& twin) -> CUresult {
+                         const auto* own = std::get_if<ChildWork>(twin.work.get());
+                         const std::shared_ptr<Graph> graph = find_graph(child, state);
+                         Pairs pairs;
+                         if (own == nullptr || graph == nullptr ||
+                             compare(*own->graph, *graph, pairs).result != CU_GRAPH_EXEC_UPDATE_SUCCESS) {
+                             return CUDA_ERROR_INVALID_VALUE;
+                         }
+                         take(found, pairs);
+                         return CUDA_SUCCESS;
+                     });
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec instance, CUgraphNode node, unsigned enabled) {
-    return with_twin(instance, node, [&](Driver&, Context&, GraphInstance& found, GraphNode& twin) -> CUresult {
+    return with_twin(instance, node, [&](Driver&, DriverContext&, GraphInstance& found, GraphNode& twin) -> CUresult {
         const CUgraphNodeType type = type_of(*twin.work);
         if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_MEMCPY &&
             type != CU_GRAPH_NODE_TYPE_MEMSET) {
@@ -364,7 +365,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec instance, CUgraphNode node, unsigned 
 }
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec instance, CUgraphNode node, unsigned* enabled) {
-    return with_twin(instance, node, [&](Driver&, Context&, GraphInstance&, GraphNode& twin) -> CUresult {
+    return with_twin(instance, node, [&](Driver&, DriverContext&, GraphInstance&, GraphNode& twin) -> CUresult {
         if (enabled == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }

@@ -4,7 +4,7 @@
 
 namespace egpu::simulated {
 
-CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS& parameters, Context& context, Work& work) {
+CUresult kernel_work(const CUDA_KERNEL_NODE_PARAMS& parameters, DriverContext& context, Work& work) {
     Driver& state = driver();
     // As measured on a GPU: a kernel's handle is taken in `kern` only, and not beside a function.
     if (parameters.func != nullptr && state.functions.find(parameters.func) == nullptr) {
@@ -102,7 +102,7 @@ CUresult child_work(CUgraph handle, Driver& state, Work& work) {
 template <typename Make>
 CUresult add(CUgraphNode* handle, CUgraph graph_handle, const CUgraphNode* dependencies, std::size_t count,
              const Make& make) noexcept {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         const std::lock_guard lock(graphs_mutex());
         const std::shared_ptr<Graph> graph = find_graph(graph_handle, state);
         if (handle == nullptr || graph == nullptr) {
@@ -125,7 +125,7 @@ CUresult add(CUgraphNode* handle, CUgraph graph_handle, const CUgraphNode* depen
 /// Other work for a node of the same type.
 template <typename Make>
 CUresult set(CUgraphNode handle, const Make& make) noexcept {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         const std::lock_guard lock(graphs_mutex());
         const std::shared_ptr<GraphNode> node = find_node(handle, state);
         if (node == nullptr) {
@@ -155,19 +155,19 @@ CUresult get(CUgraphNode handle, const Read& read) noexcept {
 
 /// Makers of work from the parameters of a call, which may be null.
 auto from_kernel(const CUDA_KERNEL_NODE_PARAMS* parameters) {
-    return [=](Driver&, Context& context, Work& work) {
+    return [=](Driver&, DriverContext& context, Work& work) {
         return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE : kernel_work(*parameters, context, work);
     };
 }
 
 auto from_kernel(const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-    return [=](Driver&, Context& context, Work& work) {
+    return [=](Driver&, DriverContext& context, Work& work) {
         return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE : kernel_work(widen(*parameters), context, work);
     };
 }
 
 auto from_copy(const CUDA_MEMCPY3D* parameters) {
-    return [=](Driver&, Context&, Work& work) {
+    return [=](Driver&, DriverContext&, Work& work) {
         if (parameters == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -177,7 +177,7 @@ auto from_copy(const CUDA_MEMCPY3D* parameters) {
 }
 
 auto from_fill(const CUDA_MEMSET_NODE_PARAMS* parameters) {
-    return [=](Driver&, Context&, Work& work) {
+    return [=](Driver&, DriverContext&, Work& work) {
         if (parameters == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -187,7 +187,7 @@ auto from_fill(const CUDA_MEMSET_NODE_PARAMS* parameters) {
 }
 
 auto from_host(const CUDA_HOST_NODE_PARAMS* parameters) {
-    return [=](Driver&, Context&, Work& work) {
+    return [=](Driver&, DriverContext&, Work& work) {
         if (parameters == nullptr || parameters->fn == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -197,7 +197,7 @@ auto from_host(const CUDA_HOST_NODE_PARAMS* parameters) {
 }
 
 auto from_any(const CUgraphNodeParams* parameters) {
-    return [=](Driver& state, Context& context, Work& work) {
+    return [=](Driver& state, DriverContext& context, Work& work) {
         return parameters == nullptr ? CUDA_ERROR_INVALID_VALUE : node_work(*parameters, context, state, work);
     };
 }
@@ -227,7 +227,7 @@ bool is_zero(const long long* words, std::size_t count) {
 
 }  // namespace
 
-CUresult node_work(const CUgraphNodeParams& parameters, Context& context, Driver& state, Work& work) {
+CUresult node_work(const CUgraphNodeParams& parameters, DriverContext& context, Driver& state, Work& work) {
     if (parameters.reserved2 != 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -295,7 +295,7 @@ CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph, const CUgraphNode*
     return add(node, graph, dependencies, count, from_host(parameters));
 }
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count) {
-    return add(node, graph, dependencies, count, [](Driver&, Context&, Work& work) {
+    return add(node, graph, dependencies, count, [](Driver&, DriverContext&, Work& work) {
         work = EmptyWork{};
         return CUDA_SUCCESS;
     });
@@ -303,7 +303,7 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode
 CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                                   CUgraph child) {
     return add(node, graph, dependencies, count,
-               [&](Driver& state, Context&, Work& work) { return child_work(child, state, work); });
+               [&](Driver& state, DriverContext&, Work& work) { return child_work(child, state, work); });
 }
 CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                         CUgraphNodeParams* parameters) {

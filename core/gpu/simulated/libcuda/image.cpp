@@ -153,7 +153,7 @@ CUresult function_of(const std::shared_ptr<LoadedModule>& module, const std::str
     return CUDA_SUCCESS;
 }
 
-CUresult module_of(Library& library, Context& context, std::shared_ptr<LoadedModule>* module) {
+CUresult module_of(Library& library, DriverContext& context, std::shared_ptr<LoadedModule>* module) {
     const std::lock_guard lock(library.mutex);
     if (const auto known = library.modules.find(&context); known != library.modules.end()) {
         *module = known->second;
@@ -176,7 +176,7 @@ CUresult module_of(Library& library, Context& context, std::shared_ptr<LoadedMod
     return CUDA_SUCCESS;
 }
 
-std::shared_ptr<Function> find_function(CUfunction handle, Context& context, CUresult* error) {
+std::shared_ptr<Function> find_function(CUfunction handle, DriverContext& context, CUresult* error) {
     if (std::shared_ptr<Function> function = driver().functions.find(handle)) {
         return function;
     }

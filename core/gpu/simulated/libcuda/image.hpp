@@ -29,10 +29,10 @@ CUresult function_of(const std::shared_ptr<LoadedModule>& module, const std::str
                      std::shared_ptr<FunctionAttributes> attributes, CUfunction* function);
 
 /// A library's module in a context.
-CUresult module_of(Library& library, Context& context, std::shared_ptr<LoadedModule>* module);
+CUresult module_of(Library& library, DriverContext& context, std::shared_ptr<LoadedModule>* module);
 
 /// What a launch is given: a CUfunction, or a CUkernel used as one.
-std::shared_ptr<Function> find_function(CUfunction handle, Context& context, CUresult* error);
+std::shared_ptr<Function> find_function(CUfunction handle, DriverContext& context, CUresult* error);
 
 /// The text logs and their sizes among the options of a load.
 void write_logs(unsigned count, const CUjit_option* options, void** values, const std::string& error_log);

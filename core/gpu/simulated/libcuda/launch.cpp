@@ -153,7 +153,7 @@ CUkernel kernel_handle_of(const Function& function, Driver& state) {
 }
 
 CUresult enqueue(const Request& request, CUstream stream, DefaultStream zero) {
-    return enqueue_work(stream, zero, Returns::at_once, [&](Context& context, Work& work, bool&) {
+    return enqueue_work(stream, zero, Returns::at_once, [&](DriverContext& context, Work& work, bool&) {
         return prepare_launch(request, context, work.emplace<KernelWork>());
     });
 }
@@ -210,7 +210,7 @@ CUresult launch_with_config(const CUlaunchConfig* config, CUfunction function, v
 
 namespace egpu::simulated {
 
-CUresult prepare_launch(const LaunchRequest& request, Context& context, KernelWork& work) {
+CUresult prepare_launch(const LaunchRequest& request, DriverContext& context, KernelWork& work) {
     Driver& state = driver();
     CUresult error = CUDA_SUCCESS;
     const CUfunction handle =
@@ -246,7 +246,7 @@ void point_to_parameters(KernelWork& work) {
 }
 
 CUresult run_kernel(const KernelWork& work, std::uint64_t grid_id, Driver& state) {
-    Context& context = *work.context;
+    DriverContext& context = *work.context;
     if (!context.alive) {
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }

@@ -44,7 +44,7 @@ bool has_kernel(const Library& library, std::string_view name) {
 }
 
 CUresult variable_of(CUdeviceptr* address, size_t* bytes, CUlibrary handle, const char* name, bool managed_only) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         if (name == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -71,7 +71,7 @@ CUresult variable_of(CUdeviceptr* address, size_t* bytes, CUlibrary handle, cons
 }
 
 /// A kernel's function in the current context.
-std::shared_ptr<Function> function_of_kernel(CUkernel kernel, Context& context, CUresult* error) {
+std::shared_ptr<Function> function_of_kernel(CUkernel kernel, DriverContext& context, CUresult* error) {
     if (driver().kernels.find(kernel) == nullptr) {
         *error = CUDA_ERROR_INVALID_HANDLE;
         return nullptr;
@@ -167,7 +167,7 @@ CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary 
 }
 
 CUresult cuLibraryGetModule(CUmodule* handle, CUlibrary library_handle) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         const std::shared_ptr<Library> library = state.libraries.find(library_handle);
         if (handle == nullptr || library == nullptr) {
             return handle == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
@@ -199,7 +199,7 @@ CUresult cuLibraryGetUnifiedFunction(void** function, CUlibrary handle, const ch
 }
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if (function == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -233,7 +233,7 @@ CUresult cuKernelGetName(const char** name, CUkernel handle) {
 }
 
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
@@ -244,7 +244,7 @@ CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkern
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         if (!is_device(device)) {
             return CUDA_ERROR_INVALID_DEVICE;
         }
@@ -267,7 +267,7 @@ CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice d
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t* offset, size_t* bytes) {
-    return entry_in_context([&](Driver&, Context& context) -> CUresult {
+    return entry_in_context([&](Driver&, DriverContext& context) -> CUresult {
         CUresult error = CUDA_SUCCESS;
         const std::shared_ptr<Function> function = function_of_kernel(kernel, context, &error);
         return function == nullptr ? error : parameter_info(*function, index, offset, bytes);

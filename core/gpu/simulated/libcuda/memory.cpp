@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kPitch = 512;  ///< rows of cuMemAllocPitch begin at multiples of this
 
-CUresult allocate(CUdeviceptr* address, std::size_t bytes, Driver& state, Context& context) {
+CUresult allocate(CUdeviceptr* address, std::size_t bytes, Driver& state, DriverContext& context) {
     if (address == nullptr || bytes == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -30,7 +30,7 @@ CUresult allocate(CUdeviceptr* address, std::size_t bytes, Driver& state, Contex
 
 /// Host memory of our own, mapped in; whole pages, so that their neighbours are not the application's data.
 CUresult allocate_host(void** pointer, std::size_t bytes, Origin origin, unsigned flags, Driver& state,
-                       Context& context) {
+                       DriverContext& context) {
     if (pointer == nullptr || bytes == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -104,7 +104,7 @@ Owned owner_of(std::uint64_t address, Driver& state) {
 template <typename Body>
 CUresult on_pool(CUstream handle, DefaultStream zero, const Body& body) {
     return with_stream(
-        handle, zero, [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+        handle, zero, [&](Driver& state, DriverContext& context, const std::shared_ptr<Stream>& stream) -> CUresult {
             if (is_captured(*stream)) {
                 report(
                     "cuMemAllocAsync or cuMemFreeAsync in a captured stream: the simulated GPU has "
@@ -119,15 +119,15 @@ CUresult on_pool(CUstream handle, DefaultStream zero, const Body& body) {
 
 CUresult allocate_on(CUdeviceptr* address, std::size_t bytes, CUstream stream, DefaultStream zero) {
     return on_pool(stream, zero,
-                   [&](Driver& state, Context& context) { return allocate(address, bytes, state, context); });
+                   [&](Driver& state, DriverContext& context) { return allocate(address, bytes, state, context); });
 }
 
 CUresult release_on(CUdeviceptr address, CUstream stream, DefaultStream zero) {
-    return on_pool(stream, zero, [&](Driver& state, Context&) { return release(address, state); });
+    return on_pool(stream, zero, [&](Driver& state, DriverContext&) { return release(address, state); });
 }
 
 CUresult prefetch_on(CUdeviceptr address, std::size_t bytes, CUstream stream, DefaultStream zero) {
-    return on_stream(stream, zero, [&](Driver& state, Context&, Stream&) -> CUresult {
+    return on_stream(stream, zero, [&](Driver& state, DriverContext&, Stream&) -> CUresult {
         const Owned owned = owner_of(address, state);
         const bool inside = owned.found && bytes <= owned.memory.bytes - (address - owned.address);
         return inside && owned.memory.origin == Origin::managed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -206,7 +206,7 @@ void attribute_of_unknown(void* data, CUpointer_attribute attribute) {
 }  // namespace
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         if (free == nullptr || total == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -218,14 +218,14 @@ CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
-    return entry_that_waits([&](Driver& state, Context& context) {
+    return entry_that_waits([&](Driver& state, DriverContext& context) {
         const LoadGate::Work work(context.loads);
         return allocate(address, bytes, state, context);
     });
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element_bytes) {
-    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext& context) -> CUresult {
         if (pitch == nullptr || width == 0 || height == 0 || width > state.memory.capacity() ||
             (element_bytes != 4 && element_bytes != 8 && element_bytes != 16)) {
             return CUDA_ERROR_INVALID_VALUE;
@@ -241,7 +241,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, s
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext& context) -> CUresult {
         // Freeing waits for what runs, as on a GPU.
         const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context));
         return release(address, state);
@@ -262,7 +262,7 @@ CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::optional<Allocation> allocation = state.memory.find(address);
         if (!allocation.has_value()) {
             return CUDA_ERROR_NOT_FOUND;
@@ -282,7 +282,7 @@ CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) {
 }
 
 CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
-    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext& context) -> CUresult {
         constexpr unsigned known_flags =
             CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
         if ((flags & ~known_flags) != 0) {
@@ -293,7 +293,7 @@ CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemFreeHost(void* pointer) {
-    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext& context) -> CUresult {
         const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context));
         const auto address = reinterpret_cast<std::uint64_t>(pointer);
         OwnedMemory memory;
@@ -306,7 +306,7 @@ CUresult cuMemFreeHost(void* pointer) {
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsigned flags) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const Owned owned = owner_of(reinterpret_cast<std::uint64_t>(pointer), state);
         if (address == nullptr || flags != 0 || !owned.found || owned.memory.origin == Origin::device) {
             return CUDA_ERROR_INVALID_VALUE;
@@ -317,7 +317,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* pointer, unsig
 }
 
 CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const Owned owned = owner_of(reinterpret_cast<std::uint64_t>(pointer), state);
         if (flags == nullptr || !owned.found || owned.memory.origin != Origin::pinned) {
             return CUDA_ERROR_INVALID_VALUE;
@@ -328,7 +328,7 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
 }
 
 CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
-    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext& context) -> CUresult {
         constexpr unsigned known_flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                          CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
         if (pointer == nullptr || bytes == 0 || (flags & ~known_flags) != 0) {
@@ -345,7 +345,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
-    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext& context) -> CUresult {
         const StreamOrder order(find_stream(nullptr, DefaultStream::legacy, context));
         OwnedMemory memory;
         const auto allowed = [](Origin origin) { return origin == Origin::registered; };
@@ -357,7 +357,7 @@ CUresult cuMemHostUnregister(void* pointer) {
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
-    return entry_that_waits([&](Driver& state, Context& context) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext& context) -> CUresult {
         if (address == nullptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -375,7 +375,7 @@ CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr address, size_t bytes, CUmemLoca
     return prefetch_on(address, bytes, stream, DefaultStream::per_thread);
 }
 CUresult cuMemAdvise_v2(CUdeviceptr address, size_t, CUmem_advise, CUmemLocation) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const Owned owned = owner_of(address, state);
         return owned.found && owned.memory.origin == Origin::managed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     });

@@ -7,7 +7,7 @@ using namespace egpu::simulated;
 
 namespace {
 
-CUresult keep(LoadedImage loaded, Context& context, Driver& state, CUmodule* module) {
+CUresult keep(LoadedImage loaded, DriverContext& context, Driver& state, CUmodule* module) {
     if (loaded.error != CUDA_SUCCESS) {
         return loaded.error;
     }
@@ -18,7 +18,7 @@ CUresult keep(LoadedImage loaded, Context& context, Driver& state, CUmodule* mod
 }
 
 CUresult load_data(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         if (module == nullptr || image == nullptr || (count > 0 && (options == nullptr || values == nullptr))) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -48,7 +48,7 @@ CUresult enumerate(const std::shared_ptr<LoadedModule>& module, CUfunction* func
 }  // namespace
 
 CUresult cuModuleLoad(CUmodule* module, const char* file_name) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         if (module == nullptr || file_name == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -70,7 +70,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule handle) {
-    return entry_that_waits([&](Driver& state, Context&) -> CUresult {
+    return entry_that_waits([&](Driver& state, DriverContext&) -> CUresult {
         const std::shared_ptr<LoadedModule> module = state.modules.find(handle);
         if (module == nullptr || module->library != nullptr) {
             return CUDA_ERROR_INVALID_HANDLE;
@@ -92,7 +92,7 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 }
 
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         if (function == nullptr || name == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -105,7 +105,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* 
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::shared_ptr<LoadedModule> module = state.modules.find(handle);
         if (count == nullptr || module == nullptr) {
             return count == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
@@ -116,7 +116,7 @@ CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule handle) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::shared_ptr<LoadedModule> module = state.modules.find(handle);
         if (functions == nullptr || module == nullptr) {
             return functions == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
@@ -126,7 +126,7 @@ CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmod
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* bytes, CUmodule handle, const char* name) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::shared_ptr<LoadedModule> module = state.modules.find(handle);
         if (name == nullptr || module == nullptr) {
             return name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;

@@ -24,7 +24,7 @@ struct Capture;
 struct CapturedEvent;
 
 struct Stream {
-    struct Context* context = nullptr;
+    struct DriverContext* context = nullptr;
     unsigned flags = 0;
     int priority = 0;
     unsigned long long id = 0;
@@ -36,14 +36,14 @@ struct Stream {
 };
 
 struct Event {
-    struct Context* context = nullptr;
+    struct DriverContext* context = nullptr;
     unsigned flags = 0;
     std::atomic<std::int64_t> recorded_ns{0};  ///< 0: never recorded
     std::shared_ptr<CapturedEvent> captured;   ///< where it was last recorded in a capture; under graphs_mutex()
 };
 
 /// Contexts of a device share its memory; each owns modules, streams, events and allocations.
-struct Context : std::enable_shared_from_this<Context> {
+struct DriverContext : std::enable_shared_from_this<DriverContext> {
     unsigned long long id = 0;
     unsigned flags = 0;
     int device = 0;
@@ -78,7 +78,7 @@ struct Function {
 
 /// A PTX module in a context.
 struct LoadedModule {
-    Context* context = nullptr;
+    DriverContext* context = nullptr;
     std::unique_ptr<Module> module;
     std::string label;              ///< for messages
     int ptx_version = 0;            ///< 70 for .target sm_70
@@ -101,7 +101,7 @@ struct Library {
     std::vector<std::string> kernel_names;
     std::mutex mutex;
     std::shared_ptr<LoadedModule> spare;  ///< loaded when the library was, for device 0; taken by its first context
-    std::unordered_map<const Context*, std::shared_ptr<LoadedModule>> modules;
+    std::unordered_map<const DriverContext*, std::shared_ptr<LoadedModule>> modules;
     std::unordered_map<std::string, std::shared_ptr<LibraryKernel>> kernels;
 };
 

@@ -149,8 +149,8 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuu
 
 // Ranges for profilers: there is none to tell, and that is no error on a GPU either.
 CUresult cuProfilerStart() {
-    return entry_in_context([](Driver&, Context&) { return CUDA_SUCCESS; });
+    return entry_in_context([](Driver&, DriverContext&) { return CUDA_SUCCESS; });
 }
 CUresult cuProfilerStop() {
-    return entry_in_context([](Driver&, Context&) { return CUDA_SUCCESS; });
+    return entry_in_context([](Driver&, DriverContext&) { return CUDA_SUCCESS; });
 }

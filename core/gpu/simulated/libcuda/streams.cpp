@@ -18,7 +18,7 @@ std::int64_t now_ns() {
 
 }  // namespace
 
-std::shared_ptr<Stream> find_stream(CUstream handle, DefaultStream zero, Context& context) {
+std::shared_ptr<Stream> find_stream(CUstream handle, DefaultStream zero, DriverContext& context) {
     const bool own = handle == CU_STREAM_PER_THREAD || (handle == nullptr && zero == DefaultStream::per_thread);
     if (own) {
         const std::lock_guard lock(context.thread_streams_mutex);
@@ -74,7 +74,7 @@ bool is_busy(Stream& stream) {
 namespace {
 
 CUresult create(CUstream* handle, unsigned flags, int priority) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         if (handle == nullptr || flags > CU_STREAM_NON_BLOCKING) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -90,7 +90,7 @@ CUresult create(CUstream* handle, unsigned flags, int priority) {
 }
 
 CUresult destroy(CUstream handle) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::shared_ptr<Stream> stream = state.streams.remove(handle);
         if (stream == nullptr) {
             return CUDA_ERROR_INVALID_HANDLE;
@@ -101,7 +101,7 @@ CUresult destroy(CUstream handle) {
 }
 
 CUresult priority_of(CUstream handle, int* priority, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Driver&, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, DriverContext&, const std::shared_ptr<Stream>& stream) -> CUresult {
         if (priority == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -111,7 +111,7 @@ CUresult priority_of(CUstream handle, int* priority, DefaultStream zero) {
 }
 
 CUresult flags_of(CUstream handle, unsigned* flags, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Driver&, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, DriverContext&, const std::shared_ptr<Stream>& stream) -> CUresult {
         if (flags == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -121,7 +121,7 @@ CUresult flags_of(CUstream handle, unsigned* flags, DefaultStream zero) {
 }
 
 CUresult id_of(CUstream handle, unsigned long long* id, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Driver&, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, DriverContext&, const std::shared_ptr<Stream>& stream) -> CUresult {
         if (id == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -131,7 +131,7 @@ CUresult id_of(CUstream handle, unsigned long long* id, DefaultStream zero) {
 }
 
 CUresult context_handle_of(CUstream handle, CUcontext* context_handle, DefaultStream zero) {
-    return with_stream(handle, zero, [&](Driver&, Context& context, const std::shared_ptr<Stream>&) -> CUresult {
+    return with_stream(handle, zero, [&](Driver&, DriverContext& context, const std::shared_ptr<Stream>&) -> CUresult {
         if (context_handle == nullptr) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -142,7 +142,7 @@ CUresult context_handle_of(CUstream handle, CUcontext* context_handle, DefaultSt
 
 CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags, DefaultStream zero) {
     return with_stream(handle, zero,
-                       [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                       [&](Driver& state, DriverContext& context, const std::shared_ptr<Stream>& stream) -> CUresult {
                            const std::shared_ptr<Event> event = state.events.find(event_handle);
                            if (event == nullptr || flags > CU_EVENT_WAIT_EXTERNAL) {
                                return event == nullptr ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
@@ -157,7 +157,7 @@ CUresult wait_event(CUstream handle, CUevent event_handle, unsigned flags, Defau
 }
 
 CUresult attach_memory(CUstream handle, CUdeviceptr address, DefaultStream zero) {
-    return on_stream(handle, zero, [&](Driver& state, Context&, Stream&) -> CUresult {
+    return on_stream(handle, zero, [&](Driver& state, DriverContext&, Stream&) -> CUresult {
         return state.memory.find(address).has_value() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     });
 }
@@ -169,17 +169,18 @@ CUresult check_asking(Driver& state, Stream& stream) {
 }
 
 CUresult query(CUstream handle, DefaultStream zero) {
-    return with_stream(handle, zero, [](Driver& state, Context&, const std::shared_ptr<Stream>& stream) -> CUresult {
-        if (const CUresult error = check_asking(state, *stream); error != CUDA_SUCCESS) {
-            return error;
-        }
-        return is_busy(*stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
-    });
+    return with_stream(handle, zero,
+                       [](Driver& state, DriverContext&, const std::shared_ptr<Stream>& stream) -> CUresult {
+                           if (const CUresult error = check_asking(state, *stream); error != CUDA_SUCCESS) {
+                               return error;
+                           }
+                           return is_busy(*stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+                       });
 }
 
 CUresult synchronize(CUstream handle, DefaultStream zero) {
     return with_stream(handle, zero,
-                       [](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                       [](Driver& state, DriverContext& context, const std::shared_ptr<Stream>& stream) -> CUresult {
                            if (const CUresult error = check_asking(state, *stream); error != CUDA_SUCCESS) {
                                return error;
                            }
@@ -188,14 +189,14 @@ CUresult synchronize(CUstream handle, DefaultStream zero) {
 }
 
 CUresult host_function(CUstream handle, CUhostFn function, void* data, DefaultStream zero) {
-    return enqueue_work(handle, zero, Returns::at_once, [&](Context&, Work& work, bool&) {
+    return enqueue_work(handle, zero, Returns::at_once, [&](DriverContext&, Work& work, bool&) {
         work = HostWork{function, data};
         return function == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     });
 }
 
 CUresult callback(CUstream handle, CUstreamCallback function, void* data, unsigned flags, DefaultStream zero) {
-    return on_stream(handle, zero, [&](Driver&, Context&, Stream&) -> CUresult {
+    return on_stream(handle, zero, [&](Driver&, DriverContext&, Stream&) -> CUresult {
         if (function == nullptr || flags != 0) {
             return CUDA_ERROR_INVALID_VALUE;
         }
@@ -206,7 +207,7 @@ CUresult callback(CUstream handle, CUstreamCallback function, void* data, unsign
 
 CUresult record(CUevent handle, CUstream stream_handle, unsigned flags, DefaultStream zero) {
     return with_stream(stream_handle, zero,
-                       [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                       [&](Driver& state, DriverContext& context, const std::shared_ptr<Stream>& stream) -> CUresult {
                            const std::shared_ptr<Event> event = state.events.find(handle);
                            if (event == nullptr || event->context != &context) {
                                return CUDA_ERROR_INVALID_HANDLE;
@@ -229,7 +230,7 @@ CUresult record(CUevent handle, CUstream stream_handle, unsigned flags, DefaultS
 }
 
 CUresult elapsed(float* milliseconds, CUevent from, CUevent to) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::shared_ptr<Event> begin = state.events.find(from);
         const std::shared_ptr<Event> end = state.events.find(to);
         if (milliseconds == nullptr) {
@@ -260,7 +261,7 @@ CUresult destroy_event(CUevent handle) {
 
 /// An event that was recorded is complete here; asking and waiting are the same.
 CUresult known_event(CUevent handle) {
-    return entry_in_context([&](Driver& state, Context&) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext&) -> CUresult {
         const std::shared_ptr<Event> event = state.events.find(handle);
         if (event == nullptr) {
             return CUDA_ERROR_INVALID_HANDLE;
@@ -353,7 +354,7 @@ CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void* data) {
 }
 
 CUresult cuEventCreate(CUevent* handle, unsigned flags) {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         constexpr unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
         if (handle == nullptr || (flags & ~(known | CU_EVENT_INTERPROCESS)) != 0) {
             return CUDA_ERROR_INVALID_VALUE;

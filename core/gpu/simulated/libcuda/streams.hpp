@@ -16,7 +16,7 @@ enum class DefaultStream { legacy, per_thread };
 
 /// The stream behind a handle; default streams are those of `context`. Null where there is none. Streams of other
 /// contexts than the current one are taken, as on a GPU: what is done in them belongs to their context.
-std::shared_ptr<Stream> find_stream(CUstream handle, DefaultStream zero, Context& context);
+std::shared_ptr<Stream> find_stream(CUstream handle, DefaultStream zero, DriverContext& context);
 
 /// Held while an operation of a stream runs: after all that stood before it, before all that comes later.
 class StreamOrder {
@@ -38,13 +38,13 @@ bool is_busy(Stream& stream);
 /// Runs a body with a stream and the stream's context, without waiting for its operations.
 template <typename Body>
 CUresult with_stream(CUstream handle, DefaultStream zero, const Body& body) noexcept {
-    return entry_in_context([&](Driver& state, Context& current) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& current) -> CUresult {
         const std::shared_ptr<Stream> stream = find_stream(handle, zero, current);
         if (stream == nullptr) {
             return CUDA_ERROR_INVALID_HANDLE;
         }
         // The context stays while its stream is used here, even if another thread destroys it.
-        const std::shared_ptr<Context> context =
+        const std::shared_ptr<DriverContext> context =
             stream->context == &current ? current.shared_from_this() : state.contexts.find(stream->context);
         return context == nullptr ? CUDA_ERROR_INVALID_HANDLE : body(state, *context, stream);
     });
@@ -53,7 +53,7 @@ CUresult with_stream(CUstream handle, DefaultStream zero, const Body& body) noex
 /// entry_in_context for calls that may wait for the GPU, which captures forbid.
 template <typename Body>
 CUresult entry_that_waits(const Body& body) noexcept {
-    return entry_in_context([&](Driver& state, Context& context) -> CUresult {
+    return entry_in_context([&](Driver& state, DriverContext& context) -> CUresult {
         const CUresult error = check_waiting(state);
         return error != CUDA_SUCCESS ? error : body(state, context);
     });
@@ -61,7 +61,7 @@ CUresult entry_that_waits(const Body& body) noexcept {
 
 /// Runs `body` after what the stream has to wait for, before what waits for it.
 template <typename Body>
-CUresult in_order(Context& context, const std::shared_ptr<Stream>& stream, const Body& body) {
+CUresult in_order(DriverContext& context, const std::shared_ptr<Stream>& stream, const Body& body) {
     const LoadGate::Work work(context.loads);
     const StreamOrder order(stream);
     if (const CUresult sticky = context.sticky; sticky != CUDA_SUCCESS) {
@@ -74,7 +74,7 @@ CUresult in_order(Context& context, const std::shared_ptr<Stream>& stream, const
 template <typename Body>
 CUresult on_stream(CUstream handle, DefaultStream zero, const Body& body) noexcept {
     return with_stream(handle, zero,
-                       [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+                       [&](Driver& state, DriverContext& context, const std::shared_ptr<Stream>& stream) -> CUresult {
                            if (const CUresult error = check_running(state, *stream); error != CUDA_SUCCESS) {
                                return error;
                            }
@@ -90,7 +90,7 @@ enum class Returns { at_once, when_done };
 template <typename Prepare>
 CUresult enqueue_work(CUstream handle, DefaultStream zero, Returns returns, const Prepare& prepare) noexcept {
     return with_stream(
-        handle, zero, [&](Driver& state, Context& context, const std::shared_ptr<Stream>& stream) -> CUresult {
+        handle, zero, [&](Driver& state, DriverContext& context, const std::shared_ptr<Stream>& stream) -> CUresult {
             Work work;
             bool something = true;
             const CUresult error = prepare(context, work, something);

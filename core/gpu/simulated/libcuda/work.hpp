@@ -14,7 +14,7 @@ struct Graph;
 
 /// A launch with its parameters copied.
 struct KernelWork {
-    std::shared_ptr<Context> context;
+    std::shared_ptr<DriverContext> context;
     std::shared_ptr<Function> function;
     CUkernel kernel = nullptr;  ///< the library's kernel that the function belongs to, or null
     Dimensions grid;
@@ -76,7 +76,7 @@ struct LaunchRequest {
 };
 
 /// Checks a launch as the driver checks it and copies its parameters.
-CUresult prepare_launch(const LaunchRequest& request, Context& context, KernelWork& work);
+CUresult prepare_launch(const LaunchRequest& request, DriverContext& context, KernelWork& work);
 /// Fills in where each parameter lies, for getters of nodes.
 void point_to_parameters(KernelWork& work);
 /// Checks what can be known of a copy or a fill before it runs.

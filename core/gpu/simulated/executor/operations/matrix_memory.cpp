@@ -13,7 +13,7 @@
 namespace egpu::simulated {
 namespace {
 
-constexpr unsigned kRows = 8, kRowBytes = 16;
+constexpr unsigned kRows = 8;
 
 /// A matrix in memory as one lane's address and stride say.
 class Tile {
