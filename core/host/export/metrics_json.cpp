@@ -142,7 +142,9 @@ std::string feeding_probe(const SessionView& view, std::string_view key_field, s
 void add_derived(const SessionView& view, ordered_json& metrics) {
     const std::string traffic = feeding_probe(view, "access", "requested_bytes");
     const std::string sectors = feeding_probe(view, "", "sectors");
-    for (const auto& [kernel, figures] : kernel_metrics(view)) {
+    for (const auto& each : kernel_metrics(view)) {
+        const std::uint32_t kernel = each.first;
+        const KernelMetrics& figures = each.second;
         const std::uint64_t launches =
             kernel >= 1 && kernel <= view.counts.size() ? view.counts[kernel - 1].launches : 0;
         if (figures.bytes_per_second && !traffic.empty())
