@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import faults
+import launches
 import live
 import overhead
 import repeated
@@ -140,6 +141,7 @@ FORMS = {
     "both": both_form,
     "says": says_form,
     "live": lambda case, places, found: live.live_form(case, places, found, commands(case, places)),
+    "unchanged": lambda case, places, found: launches.unchanged_form(case, places, found, program_file(case, places), alike),
     "faults": lambda case, places, found: faults.faults_form(case, places, found, commands(case, places)),
     "repeated": lambda case, places, found: repeated.repeated_form(case, places, found, commands(case, places)),
     "overhead": lambda case, places, found: overhead.overhead_form(case, places, found, commands(case, places), alike),

@@ -37,6 +37,8 @@ def parse():
     parser.add_argument("--programs", metavar="FOLDER", help="where the programs are built, or lie (default: build/gpu-tests)")
     parser.add_argument("--prebuilt", action="store_true", help="build nothing: programs that are not there are skipped")
     parser.add_argument("--build", action="store_true", help="build the programs of the cases and stop")
+    parser.add_argument("--corpus", metavar="FOLDER",
+                        help="PTX of the corpus, by architecture (FOLDER/sm_90, FOLDER/sm_90a), for the cases that launch it")
     parser.add_argument("--quick", action="store_true", help="shorter runs of the long cases")
     parser.add_argument("--jobs", type=at_least_one, default=1, metavar="N",
                         help="N cases at a time, and N runs at a time in a case of many; cases that measure, or need the "

@@ -29,6 +29,11 @@ class Places:
         # Programs for tests only lie in the build tree, not in an installation.
         self.endings = first_existing([os.path.join(self.programs, "egpu-endings"),
                                        os.path.join(prefix, "workloads", "egpu-endings")])
+        self.launches = first_existing([os.path.join(self.programs, "egpu-launches"),
+                                        os.path.join(prefix, "workloads", "egpu-launches")])
+        # Where tests are told of the corpus for one architecture, the others lie beside it.
+        one = os.environ.get("EGPU_PTX_CORPUS")
+        self.corpus = getattr(options, "corpus", None) or (os.path.dirname(os.path.abspath(one)) if one else None)
         cuda = os.environ.get("CUDA_HOME", "/usr/local/cuda")
         self.nvcc = first_existing([os.environ.get("CUDACXX")]) or shutil.which("nvcc") or first_existing([os.path.join(cuda, "bin", "nvcc")])
 

@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::uint64_t kStepBudget = 200'000'000;
 
+simulated::Dimensions dimensions(const launches::Extent& extent) {
+    return {extent.x, extent.y, extent.z};
+}
+
 }  // namespace
 
 void CountedRun::open(const std::string& folder, const LaunchLine& line) {
@@ -38,11 +42,15 @@ void CountedRun::launch(simulated::Module& module, std::unique_ptr<simulated::Pr
     const auto kernel = module.kernel(kernel_);
     ASSERT_TRUE(kernel) << to_text(kernel.error());
     if (parameters_.empty()) {
-        auto parameters = buffers_.place(line_.arguments, **kernel);
+        std::vector<launches::ParameterPlace> places;
+        for (const auto& parameter : (*kernel)->parameters)
+            places.push_back({parameter.offset, parameter.bytes});
+        auto parameters = buffers_.place(line_.arguments, places);
         ASSERT_TRUE(parameters) << to_text(parameters.error());
         parameters_ = std::move(*parameters);
     }
-    buffers_.refill();
+    const auto refilled = buffers_.refill();
+    ASSERT_TRUE(refilled) << to_text(refilled.error());
     profile = std::make_unique<simulated::Profile>(*kernel);
     printed_.clear();
     simulated::LaunchEnvironment environment;
@@ -51,7 +59,8 @@ void CountedRun::launch(simulated::Module& module, std::unique_ptr<simulated::Pr
     environment.step_budget = kStepBudget;
     environment.print = [this](std::string_view text) { printed_ += text; };
     environment.profile = profile.get();
-    const auto result = simulated::launch(**kernel, line_.grid, line_.block, line_.shared, parameters_, environment);
+    const auto result = simulated::launch(**kernel, dimensions(line_.grid), dimensions(line_.block), line_.shared,
+                                          parameters_, environment);
     ASSERT_TRUE(result) << result.fault->text;
 }
 
@@ -71,7 +80,9 @@ void CountedRun::restore_variables() {
 }
 
 Left CountedRun::take_left() const {
-    return {buffers_.contents(), variables(), printed_};
+    auto contents = buffers_.contents();
+    EXPECT_TRUE(contents);
+    return {contents ? std::move(*contents) : std::vector<std::vector<std::byte>>(), variables(), printed_};
 }
 
 void CountedRun::run_original() {

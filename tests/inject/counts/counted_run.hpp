@@ -11,15 +11,33 @@
 #include "../session.hpp"
 #include "expected.hpp"
 #include "gpu/simulated/executor/device.hpp"
-#include "launches.hpp"
+#include "launches/table.hpp"
 
 namespace egpu::inject::testing {
+
+using launches::LaunchLine;
 
 /// What a launch leaves: the buffers, the module's variables, what it printed.
 struct Left {
     std::vector<std::vector<std::byte>> buffers, variables;
     std::string printed;
     bool operator==(const Left&) const = default;
+};
+
+/// The simulated GPU's memory as buffers of a table need it.
+class SimulatedMemory final : public launches::Memory {
+public:
+    explicit SimulatedMemory(simulated::DeviceMemory& memory) : memory_(memory) {}
+    Result<std::uint64_t> allocate(std::uint64_t bytes) override { return memory_.allocate(bytes); }
+    Status copy_in(std::uint64_t to, const void* from, std::uint64_t bytes) override {
+        return memory_.copy_in(to, from, bytes);
+    }
+    Status copy_out(void* to, std::uint64_t from, std::uint64_t bytes) override {
+        return memory_.copy_out(to, from, bytes);
+    }
+
+private:
+    simulated::DeviceMemory& memory_;
 };
 
 class CountedRun {
@@ -53,7 +71,8 @@ private:
     std::string text_, kernel_;
     ptx::Module module_, copy_module_;
     simulated::DeviceMemory memory_{std::uint64_t{1} << 30};
-    Buffers buffers_{memory_};
+    SimulatedMemory buffer_memory_{memory_};
+    launches::Buffers buffers_{buffer_memory_};
     std::vector<std::byte> parameters_;
     std::string printed_;
     std::vector<ExecutedInstruction> executed_;

@@ -34,9 +34,15 @@ std::string corpus() {
 
 std::vector<Case> cases_of(const std::string& table, const std::string& folder) {
     std::vector<Case> cases;
-    if (!folder.empty())
-        for (auto& line : testing::read_launches(fmt::format("{}/counts/{}.launches", EGPU_TEST_DATA, table)))
-            cases.push_back({folder, std::move(line)});
+    if (folder.empty())
+        return cases;
+    auto lines = launches::read_launches(fmt::format("{}/counts/{}.launches", EGPU_TEST_DATA, table));
+    if (!lines) {
+        ADD_FAILURE() << to_text(lines.error());
+        return cases;
+    }
+    for (auto& line : *lines)
+        cases.push_back({folder, std::move(line)});
     return cases;
 }
 
@@ -171,8 +177,8 @@ TEST_P(Counts, AreThoseOfTheSimulatedGpu) {
     run_.open(folder, line);
     if (HasFatalFailure())
         return;
-    if (!line.skip.empty())
-        GTEST_SKIP() << "the simulated GPU: " << line.skip;
+    if (const auto& reason = line.skip.empty() ? line.simulated : line.skip; !reason.empty())
+        GTEST_SKIP() << "the simulated GPU: " << reason;
     if (!line.refused.empty()) {
         Session session;
         session.attach_at("counted", "instruction_by_thread", point_at("gpu/instruction/*"), "all");

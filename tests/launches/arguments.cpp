@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arguments.hpp"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +11,7 @@
 
 #include "base/diagnostic.hpp"
 
-namespace egpu::inject::testing {
+namespace egpu::launches {
 namespace {
 
 std::size_t width_of(const std::string& type) {
@@ -51,15 +50,24 @@ void align(std::vector<std::byte>& bytes, std::size_t alignment) {
     bytes.resize((bytes.size() + alignment - 1) / alignment * alignment);
 }
 
-std::vector<std::byte> patterned(const std::string& type, std::size_t count) {
-    std::vector<std::byte> bytes;
-    for (std::size_t at = 0; at < count; ++at)
-        append(bytes, pattern(type, at), width_of(type));
-    return bytes;
-}
-
 Diagnostic wrong(const std::string& word) {
     return error("", fmt::format("'{}' is no argument", word));
+}
+
+/// tensor=TYPE,N,N,N,N; texture=N,N; surface=N,N.
+Result<Argument> parse_object(const std::string& word, const std::string& kind, const std::string& rest) {
+    Argument argument;
+    argument.kind = kind == "tensor"    ? Argument::Kind::tensor
+                    : kind == "texture" ? Argument::Kind::texture
+                                        : Argument::Kind::surface;
+    std::istringstream parts(rest);
+    if (kind == "tensor")
+        std::getline(parts, argument.type, ',');
+    for (std::string one; std::getline(parts, one, ',');)
+        argument.extent.push_back(static_cast<std::uint32_t>(std::atoi(one.c_str())));
+    const bool fits =
+        kind == "tensor" ? argument.extent.size() == 4 && width_of(argument.type) != 0 : argument.extent.size() == 2;
+    return fits ? Result<Argument>(std::move(argument)) : wrong(word);
 }
 
 Result<Argument> parse_word(const std::string& word) {
@@ -72,6 +80,8 @@ Result<Argument> parse_word(const std::string& word) {
     }
     argument.type = word.substr(0, mark);
     const std::string rest = word.substr(mark + 1);
+    if (argument.type == "tensor" || argument.type == "texture" || argument.type == "surface")
+        return parse_object(word, argument.type, rest);
     if (width_of(argument.type) == 0)
         return wrong(word);
     if (word[mark] == '=') {
@@ -117,58 +127,80 @@ Result<std::vector<Argument>> parse_arguments(const std::vector<std::string>& wo
     return inside ? Result<std::vector<Argument>>(wrong("(")) : Result<std::vector<Argument>>(std::move(arguments));
 }
 
-std::vector<std::byte> Buffers::bytes_of(const Argument& argument, std::size_t width) {
+std::vector<std::byte> patterned(const std::string& type, std::size_t count) {
     std::vector<std::byte> bytes;
-    if (argument.kind == Argument::Kind::buffer) {
+    for (std::size_t at = 0; at < count; ++at)
+        append(bytes, pattern(type, at), width_of(type));
+    return bytes;
+}
+
+Result<std::vector<std::byte>> Memory::object(const Argument&) {
+    return error("", "no tensor maps, textures and surfaces");
+}
+
+Result<std::vector<std::byte>> Buffers::bytes_of(const Argument& argument, std::size_t width) {
+    using Kind = Argument::Kind;
+    std::vector<std::byte> bytes;
+    if (argument.kind == Kind::buffer) {
         const auto address = memory_.allocate(argument.bytes.size());
-        EXPECT_TRUE(address);
-        buffers_.push_back({address ? *address : 0, argument.bytes});
-        append(bytes, buffers_.back().address, 8);
-    } else if (argument.kind == Argument::Kind::structure) {
+        if (!address)
+            return address.error();
+        buffers_.push_back({*address, argument.bytes});
+        append(bytes, *address, 8);
+    } else if (argument.kind == Kind::structure) {
         for (const auto& part : argument.parts) {
             const auto own = bytes_of(part, 4);
-            const auto alignment = part.kind == Argument::Kind::buffer ? 8
-                                   : part.type.empty()                 ? 4
-                                                                       : width_of(part.type);
-            align(bytes, alignment);
-            bytes.insert(bytes.end(), own.begin(), own.end());
+            if (!own)
+                return own.error();
+            align(bytes, part.kind == Kind::buffer ? 8 : part.type.empty() ? 4 : width_of(part.type));
+            bytes.insert(bytes.end(), own->begin(), own->end());
         }
-    } else if (argument.type.empty()) {
+    } else if (argument.kind == Kind::number && argument.type.empty()) {
         append(bytes, static_cast<std::uint64_t>(argument.number), width);
-    } else {
+    } else if (argument.kind == Kind::number || argument.kind == Kind::elements) {
         bytes = argument.bytes;
+    } else {
+        return memory_.object(argument);
     }
     return bytes;
 }
 
-Result<std::vector<std::byte>> Buffers::place(const std::vector<Argument>& arguments, const simulated::Kernel& kernel) {
-    if (arguments.size() != kernel.parameters.size())
-        return error("", fmt::format("{} arguments for {} parameters", arguments.size(), kernel.parameters.size()));
-    std::vector<std::byte> all(kernel.parameter_bytes);
+Result<std::vector<std::byte>> Buffers::place(const std::vector<Argument>& arguments,
+                                              std::span<const ParameterPlace> parameters) {
+    if (arguments.size() != parameters.size())
+        return error("", fmt::format("{} arguments for {} parameters", arguments.size(), parameters.size()));
+    std::vector<std::byte> all;
     for (std::size_t at = 0; at < arguments.size(); ++at) {
-        const auto& parameter = kernel.parameters[at];
+        const auto& parameter = parameters[at];
         const auto bytes = bytes_of(arguments[at], parameter.bytes);
-        if (bytes.size() > parameter.bytes)
+        if (!bytes)
+            return bytes.error();
+        if (bytes->size() > parameter.bytes)
             return error("",
-                         fmt::format("argument {} has {} bytes, the parameter {}", at, bytes.size(), parameter.bytes));
-        std::memcpy(all.data() + parameter.offset, bytes.data(), bytes.size());
+                         fmt::format("argument {} has {} bytes, the parameter {}", at, bytes->size(), parameter.bytes));
+        all.resize(std::max<std::size_t>(all.size(), parameter.offset + parameter.bytes));
+        std::memcpy(all.data() + parameter.offset, bytes->data(), bytes->size());
     }
-    refill();
+    if (auto filled = refill(); !filled)
+        return filled.error();
     return all;
 }
 
-void Buffers::refill() {
+Status Buffers::refill() {
     for (const auto& buffer : buffers_)
-        EXPECT_TRUE(memory_.copy_in(buffer.address, buffer.initial.data(), buffer.initial.size()));
+        if (auto copied = memory_.copy_in(buffer.address, buffer.initial.data(), buffer.initial.size()); !copied)
+            return copied;
+    return ok();
 }
 
-std::vector<std::vector<std::byte>> Buffers::contents() const {
+Result<std::vector<std::vector<std::byte>>> Buffers::contents() const {
     std::vector<std::vector<std::byte>> all;
     for (const auto& buffer : buffers_) {
         all.emplace_back(buffer.initial.size());
-        EXPECT_TRUE(memory_.copy_out(all.back().data(), buffer.address, all.back().size()));
+        if (auto copied = memory_.copy_out(all.back().data(), buffer.address, all.back().size()); !copied)
+            return copied.error();
     }
     return all;
 }
 
-}  // namespace egpu::inject::testing
+}  // namespace egpu::launches
