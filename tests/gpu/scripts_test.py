@@ -25,7 +25,7 @@ RIGHT = BEFORE + START + LOAD + WAIT + END + BEHIND
 def text_of(code, name="_Z1kPf"):
     """As nvdisasm -c prints it; what is no tuple is a line of its own."""
     lines = ["\t.headerflags\t@\"EF_CUDA_SM90\"", f"//--------------------- .text.{name} --------------------------",
-             f"\t.section\t.text.{name},\"ax\",@progbits", "\t.align\t128", f"        .global         {name}", f".text.{name}:"]
+             f"\t.section\t.text.{name},\"ax\",@progbits", "\t.sectioninfo\t@\"SHI_REGISTERS=12\"", "\t.align\t128", f"        .global         {name}", f".text.{name}:"]
     offset = 0
     for one in code:
         if isinstance(one, str):

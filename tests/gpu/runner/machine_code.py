@@ -16,6 +16,7 @@ SCHEDULING = re.compile(r"\s+(?:&\w+=|\?\w).*$")
 GUARDED = re.compile(r"^@(!?U?P(?:\d|T))\s+")
 # nvdisasm: ".section .text.NAME,"; cuobjdump: "Function : NAME".
 FUNCTION = re.compile(r"^\s*\.section\s+\"?\.text\.([^,\s\"]+)|^\s*Function : (\S+)")
+SECTION = re.compile(r"^\s*\.section\s")  # not ".sectioninfo", which stands inside one before sm_90
 LABEL = re.compile(r"^\s*([.$\w]+):\s*$")
 TARGETS = re.compile(r"^(BRA|BRX|BSSY|CALL|JMP|JMX|WARPSYNC)\b")
 FLOW = re.compile(r"^(BRA|BRX|BRXU|CALL|JMP|JMX|JMXU|RET|EXIT|BSYNC|BREAK|KILL|RPCMOV)\b")
@@ -105,7 +106,7 @@ def parse(text):
             current, labelled = functions.setdefault(name, []), False
             goals[name] = set()
             continue
-        if line.lstrip().startswith(".section"):
+        if SECTION.match(line):
             current = None
         if current is None:
             continue
