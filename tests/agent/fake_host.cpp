@@ -134,6 +134,7 @@ void FakeHost::answer_image(const egpu_message& message) {
     receiver_.read(segment::writable_bytes_of(image), kPatient);
     std::vector<std::byte> bytes(receiver_.body_left());
     receiver_.read(bytes, kPatient);
+    tensor_maps_known = image.tensor_maps_known != 0;
     ++(bytes.size() == image.image_bytes ? images_with_bytes : images_without);
     if (options_.answer == HostOptions::Answer::nothing)
         return;

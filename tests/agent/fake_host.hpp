@@ -53,7 +53,8 @@ public:
     std::vector<egpu_message_copy_result> results;
     std::vector<egpu_message_device> devices;
     int images_with_bytes = 0, images_without = 0;
-    bool device_came_first = true;  ///< before each image
+    bool tensor_maps_known = false;  ///< by what the last image said
+    bool device_came_first = true;   ///< before each image
 
     static constexpr std::uint32_t kWorkId = 3, kOtherId = 4;
 

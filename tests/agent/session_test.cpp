@@ -50,6 +50,8 @@ TEST_P(Ways, AllLaunchesRunTheCopyAndAllCountsArrive) {
     EXPECT_TRUE(host.device_came_first);
     EXPECT_EQ(host.devices[0].compute_capability, 90u);
     EXPECT_STREQ(host.header().device_name, "mock device");
+    // A driver can be asked how it lays them out when a context is there.
+    EXPECT_EQ(host.tensor_maps_known, GetParam() != std::string("late-context"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Agent, Ways,

@@ -62,6 +62,8 @@ std::string describe(const MemoryAccess& access) {
                     access.element_bytes, access.vector, access.address_operand, access.value_operand);
     if (access.bytes == MemoryAccess::Bytes::at_run_time)
         out += fmt::format(" bytes={}", access.bytes_operand);
+    if (access.bytes == MemoryAccess::Bytes::in_tensor_map)
+        out += fmt::format(" bytes=map {} of {}d", access.bytes_operand, access.tensor_rank);
     if (access.bytes == MemoryAccess::Bytes::unknown)
         out += " bytes=unknown";
     if (!access.address_of_lane)

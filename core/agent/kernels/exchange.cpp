@@ -5,6 +5,7 @@
 #include <new>
 
 #include "agent/driver/driver.hpp"
+#include "agent/driver/tensor_maps.hpp"
 #include "agent/session/session.hpp"
 #include "agent/session/text.hpp"
 #include "segment/access/shared.hpp"
@@ -95,6 +96,8 @@ bool send_image(const LoadedImage& image, std::uint32_t request) {
     head.relocatable = identity.relocatable ? 1 : 0;
     head.maxregisters = identity.maxregisters;
     head.optimisation_level = identity.optimisation_level;
+    // The simulated GPU has none, and would say so.
+    head.tensor_maps_known = view().header().simulated == 0 && tensor_maps_known() ? 1 : 0;
     copy_text(head.path, image.path);
     const bool known = was_sent(identity.hash);
     if (!known && image.bytes.empty())

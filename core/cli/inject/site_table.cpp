@@ -77,7 +77,9 @@ std::array<std::string, SiteTable::kColumns.size()> row_of(const ptx::Module& mo
     const std::string bytes = !accesses  ? "-"
                               : constant ? fmt::format("{}", site.access.bytes_per_lane())
                               : site.access.bytes == ptx::MemoryAccess::Bytes::unknown ? std::string("n/a")
-                                                                                       : std::string("at run time");
+                              : site.access.bytes == ptx::MemoryAccess::Bytes::in_tensor_map
+                                  ? std::string("of a tensor map")
+                                  : std::string("at run time");
     return {where,
             ebpf::to_name(event),
             fmt::format("{}", lines.line_of(site.instruction->range.begin)),

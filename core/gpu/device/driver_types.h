@@ -304,6 +304,17 @@ typedef struct CUgraphExecUpdateResultInfo_st {
 } CUgraphExecUpdateResultInfo_v1;
 typedef CUgraphExecUpdateResultInfo_v1 CUgraphExecUpdateResultInfo;
 
+/* Opaque. As a parameter of a kernel it is aligned to 64 bytes in older toolkits, to 128 in newer ones. */
+#ifdef __cplusplus
+#define EGPU_DRIVER_ALIGNED(bytes) alignas(bytes)
+#else
+#define EGPU_DRIVER_ALIGNED(bytes) _Alignas(bytes)
+#endif
+typedef struct CUtensorMap_st {
+    EGPU_DRIVER_ALIGNED(128) cuuint64_t opaque[16];
+} CUtensorMap;
+#undef EGPU_DRIVER_ALIGNED
+
 #ifdef __cplusplus
 }
 #endif

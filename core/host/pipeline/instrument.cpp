@@ -106,6 +106,7 @@ std::optional<CopyBuild> Pipeline::begin_copy(Source& source, Wish& wish) {
     if (const auto original = source.originals.find(kernel.id); original != source.originals.end())
         build.original = original->second;
     auto request = copy_request(kernel, *source.build.module, wish.programs);
+    request.tensor_maps_known = source.device.tensor_maps_known;
     const auto occurrences = std::make_shared<std::map<std::string, std::uint32_t>>();
     request.new_site_id = [this, occurrences](const inject::SiteRecord& site) {
         return site_number(site, *occurrences);

@@ -43,6 +43,7 @@ struct Device {
     bool simulated = true;
     std::string name;
     std::uint32_t driver_version = 0;  ///< 13000; 0: not known
+    bool tensor_maps_known = false;    ///< the driver lays them out as copies read them
 };
 
 /// JIT options of the call that loaded an image; they matter where the driver compiles its PTX.

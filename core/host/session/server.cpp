@@ -229,6 +229,7 @@ void Server::answer_image(std::uint32_t request, const egpu_message_image& head,
         const std::lock_guard lock(pipeline_mutex_);
         if (!image.empty()) {
             // Launches are counted under their kernels' names even where the copies come too late for them.
+            device_.tensor_maps_known = head.tensor_maps_known != 0;
             pipeline_.when_named([&](const ImageAnswer& named) {
                 publish();
                 send_kernels(request, named);

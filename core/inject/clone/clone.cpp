@@ -140,6 +140,7 @@ Result<RewriteResult> write_programs(Draft& draft, const CopyRequest& request, W
     rewriting.slot_of_key = request.slot_of_key;
     rewriting.accumulator_budget = request.accumulator_budget;
     rewriting.spare_wgmma = request.spare_wgmma;
+    rewriting.tensor_maps_known = request.tensor_maps_known;
     rewriting.site_numbers = &numbers;
     rewriting.number_site = [&request](const SiteDescription& site) {
         SiteRecord record;

@@ -129,7 +129,8 @@ public:
                 ++missed_.async_copies;
             if (!event_takes(point_.event, access->kind))
                 continue;
-            if (access->bytes == ptx::MemoryAccess::Bytes::at_run_time)
+            if (access->bytes == ptx::MemoryAccess::Bytes::at_run_time ||
+                access->bytes == ptx::MemoryAccess::Bytes::in_tensor_map)
                 check_bytes(outline, index, *access);
             if (ebpf::waits_for_value(point_.event) && !can_be_timed(*instruction, *access)) {
                 ++missed_.untimed;
@@ -160,10 +161,13 @@ public:
 private:
     /// What isn't a register here says nothing.
     static void check_bytes(const Outline& outline, std::size_t index, ptx::MemoryAccess& access) {
+        using Bytes = ptx::MemoryAccess::Bytes;
         const auto& operands = outline.items()[index].instruction()->operands;
-        const auto bits = outline.register_bits(operands[static_cast<std::size_t>(access.bytes_operand)].text, index);
-        if (bits != 1 && bits != 32 && bits != 64)
-            access.bytes = ptx::MemoryAccess::Bytes::unknown;
+        const auto& operand = operands[static_cast<std::size_t>(access.bytes_operand)];
+        const bool is_map = access.bytes == Bytes::in_tensor_map;
+        const auto bits = outline.register_bits(is_map ? operand.base : operand.text, index);
+        if (is_map ? bits != 64 : bits != 1 && bits != 32 && bits != 64)
+            access.bytes = Bytes::unknown;
     }
 
     void resolve(std::size_t index, const GenericSpaces& spaces, Site& site) const {

@@ -22,6 +22,7 @@
 //            ld.const.f32 %f1, [%rd1];
 #include <fmt/format.h>
 
+#include "inject/rewrite/tensor_maps.hpp"
 #include "inject/rewrite/writer.hpp"
 
 namespace egpu::inject {
@@ -126,6 +127,8 @@ Result<std::string> memory_text(FunctionWriter& writer, const Firing& firing, st
     auto text = firing_text(writer, firing, std::move(binding));
     if (text && !original.empty())
         *text = with_original_address(writer, original, std::move(*text));
+    if (text && copies_through_tensor_map(firing))
+        *text = with_tensor_bytes(writer, firing, std::move(*text));
     return text;
 }
 
@@ -136,6 +139,10 @@ void bind_bytes(const FunctionWriter& writer, const Firing& firing, SiteBinding&
     binding.bytes_per_lane = access.bytes_per_lane();
     if (access.bytes != ptx::MemoryAccess::Bytes::at_run_time)
         return;
+    if (copies_through_tensor_map(firing)) {
+        binding.bytes_register = std::string(kTensorBytes);
+        return;
+    }
     const auto& operand = firing.site.instruction->operands[static_cast<std::size_t>(access.bytes_operand)];
     binding.bytes_register = std::string(operand.text);
     binding.bytes_negated = operand.negated;

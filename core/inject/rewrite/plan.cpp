@@ -62,9 +62,11 @@ public:
             reads_site_ = reads_field(program, "site");
             reads_space_ = reads_field(program, "space");
             unsaid_.clear();
-            for (const Site& site : matches.sites)
+            for (Site& site : matches.sites) {
+                settle_bytes(site.access);
                 if (auto status = add_site(program, site); !status)
                     return status.errors();
+            }
             note_unsaid(plan_.outcomes[program].notes);
         }
         return std::move(plan_);
@@ -83,6 +85,13 @@ private:
             return other.object == request_.programs[program].object &&
                    other.program->point.event == ebpf::Event::async_copy;
         });
+    }
+
+    /// What a tensor map holds is read when the copy is started, where the driver's layout of maps is known.
+    void settle_bytes(ptx::MemoryAccess& access) const {
+        using Bytes = ptx::MemoryAccess::Bytes;
+        if (access.bytes == Bytes::in_tensor_map)
+            access.bytes = request_.tensor_maps_known ? Bytes::at_run_time : Bytes::unknown;
     }
 
     Status add_site(std::size_t program, const Site& site) {

@@ -147,11 +147,38 @@ std::optional<MemoryAccess> bulk_copy_form(const Instruction& instruction, Acces
     return access;
 }
 
+namespace {
+
+/// The mode is that of whole boxes (PTX ISA 5.5.3, tiled mode), and the map and the rank are there to be read.
+void find_tensor_map(const Instruction& instruction, MemoryAccess& access) {
+    std::uint32_t rank = 0;
+    for (const std::string_view part : instruction.parts) {
+        if (part.starts_with("im2col") || part == "tile::gather4" || part == "tile::scatter4")
+            return;
+        if (part.size() == 2 && part[1] == 'd' && part[0] >= '1' && part[0] <= '5')
+            rank = static_cast<std::uint32_t>(part[0] - '0');
+    }
+    for (std::size_t at = 0; at < instruction.operands.size(); ++at) {
+        const Operand& operand = instruction.operands[at];
+        const bool is_map = operand.kind == Operand::Kind::address && operand.parts.size() == 1 &&
+                            operand.parts[0].kind == Operand::Kind::vector && operand.parts[0].parts.size() == rank;
+        if (!is_map || rank == 0)
+            continue;
+        access.bytes = MemoryAccess::Bytes::in_tensor_map;
+        access.bytes_operand = static_cast<int>(at);
+        access.tensor_rank = rank;
+        return;
+    }
+}
+
+}  // namespace
+
 std::optional<MemoryAccess> tensor_copy_form(const Instruction& instruction, AccessKind kind) {
     MemoryAccess access;
     access.kind = AccessKind::async_copy;
     access.space = AccessSpace::global;
     access.bytes = MemoryAccess::Bytes::unknown;
+    find_tensor_map(instruction, access);
     // The first space is that which is written.
     for (const std::string_view part : instruction.parts)
         if (const auto space = space_named(part)) {

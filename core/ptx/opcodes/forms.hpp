@@ -24,7 +24,8 @@ std::optional<MemoryAccess> bulk_store_form(const Instruction& instruction, Acce
 std::optional<MemoryAccess> copy_form(const Instruction& instruction, AccessKind kind);
 /// `cp.async.bulk.TO.FROM.completion [to], [from], size, ...;`, cp.reduce and multimem.cp likewise.
 std::optional<MemoryAccess> bulk_copy_form(const Instruction& instruction, AccessKind kind);
-/// `cp.async.bulk.tensor.2d.TO.FROM.completion [to], [map, {x, y}], ...;`: bytes are in the tensor map.
+/// `cp.async.bulk.tensor.2d.TO.FROM.completion [to], [map, {x, y}], ...;`: bytes are in the tensor map, but
+/// for the modes that gather, scatter or unfold images (im2col), where they are unknown.
 std::optional<MemoryAccess> tensor_copy_form(const Instruction& instruction, AccessKind kind);
 /// tex, tld4: what is read depends on the sampler.
 std::optional<MemoryAccess> texture_form(const Instruction& instruction, AccessKind kind);

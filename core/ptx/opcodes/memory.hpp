@@ -28,12 +28,14 @@ struct MemoryAccess {
     std::string_view type;            ///< of the value's elements, "f32"; "": registers don't hold memory's order
 
     enum class Bytes {
-        constant,     ///< bytes_per_lane()
-        at_run_time,  ///< what `bytes_operand` holds; where that is a predicate: none if true, else bytes_per_lane()
-        unknown,      ///< not in the instruction
+        constant,       ///< bytes_per_lane()
+        at_run_time,    ///< what `bytes_operand` holds; where that is a predicate: none if true, else bytes_per_lane()
+        in_tensor_map,  ///< those of the box of the tensor map that `bytes_operand`, an address, names
+        unknown,        ///< not in the instruction
     };
     Bytes bytes = Bytes::constant;
-    int bytes_operand = -1;  ///< at_run_time
+    int bytes_operand = -1;         ///< at_run_time, in_tensor_map
+    std::uint32_t tensor_rank = 0;  ///< in_tensor_map: dimensions of the tensor, 1 to 5
     /// False where the address is that of what a warp accesses together (wmma), or where only some lanes' addresses
     /// count (ldmatrix of fewer than four matrices).
     bool address_of_lane = true;

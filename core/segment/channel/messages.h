@@ -44,7 +44,9 @@ struct egpu_message_image {
     uint32_t relocatable;
     uint32_t maxregisters;       /* JIT options of the load call; 0: none */
     uint32_t optimisation_level; /* 0xffffffff: none */
-    char path[256];              /* file of the object that holds it, may be empty */
+    uint32_t tensor_maps_known;  /* the driver lays tensor maps out as egpu reads them */
+    uint32_t unused;
+    char path[256]; /* file of the object that holds it, may be empty */
 };
 
 /* The kernels that the host found in an image: the agent counts launches under their ids. Comes twice where copies are

@@ -26,8 +26,9 @@ EGPU_AT(egpu_message_image, kind, 24);
 EGPU_AT(egpu_message_image, relocatable, 28);
 EGPU_AT(egpu_message_image, maxregisters, 32);
 EGPU_AT(egpu_message_image, optimisation_level, 36);
-EGPU_AT(egpu_message_image, path, 40);
-static_assert(sizeof(egpu_message_image) == 296);
+EGPU_AT(egpu_message_image, tensor_maps_known, 40);
+EGPU_AT(egpu_message_image, path, 48);
+static_assert(sizeof(egpu_message_image) == 304);
 
 EGPU_AT(egpu_message_kernels, kernels, 0);
 EGPU_AT(egpu_message_kernels, copies, 4);

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import copies
 import faults
 import launches
 import live
@@ -142,6 +143,8 @@ FORMS = {
     "says": says_form,
     "live": lambda case, places, found: live.live_form(case, places, found, commands(case, places)),
     "unchanged": lambda case, places, found: launches.unchanged_form(case, places, found, program_file(case, places), alike),
+    "copies": lambda case, places, found: copies.copies_form(case, places, found, commands(case, places),
+                                                            program_file(case, places), metrics_of, alike),
     "faults": lambda case, places, found: faults.faults_form(case, places, found, commands(case, places)),
     "repeated": lambda case, places, found: repeated.repeated_form(case, places, found, commands(case, places)),
     "overhead": lambda case, places, found: overhead.overhead_form(case, places, found, commands(case, places), alike),

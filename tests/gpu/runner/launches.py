@@ -28,7 +28,7 @@ def unchanged_form(case, places, found, made, alike):
     alone, again = (run(command, limit, places.plain_environment()) for _ in range(2))
     equal(alone.code, 0, f"exit code without egpu ({alone.output[-300:]}{alone.errors[-800:]})")
     equal(again.output, alone.output, "a second run without egpu")
-    observed, summary = observe(places, command, ["-p", made], limit)
+    observed, summary = observe(places, command, ["-p", made] + case.get("egpu", []), limit)
     states.tell(summary, found, errors=observed.errors)
     alike(alone, observed)
     launched = [line for line in alone.output.splitlines() if ": buffers " in line or ": not compared: " in line]

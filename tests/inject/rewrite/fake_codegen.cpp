@@ -34,6 +34,9 @@ Result<EmittedProbe> emit_probe(const ebpf::SpecializedProgram& program, const S
     if (site.space) {
         text += fmt::format(" {} {} {}B at [{}{:+}]:{}", to_name(*site.space), to_name(site.access),
                             site.bytes_per_lane, site.address_base, site.address_offset, site.address_bits);
+        if (!site.bytes_register.empty())
+            text += fmt::format(" bytes {}{}:{}", site.bytes_negated ? "!" : "", site.bytes_register,
+                                site.bytes_register_bits);
         for (const auto& value : site.values)
             text += fmt::format(" {}:{}", value, site.value_type);
         if (site.value_register_bits != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before and after of every form of insertion: tests/data/ptx/inject/rewrite/NAME.ptx becomes NAME.expected. The first
-// lines of a file name the kernel and the programs ("object" or "object/program"), and whether constants lie in the
-// copy's own bank ("bank").
+// lines of a file name the kernel and the programs ("object" or "object/program"), whether constants lie in the copy's
+// own bank ("bank"), and whether tensor maps can be read ("known").
 // EGPU_UPDATE_GOLDEN=1 writes the files anew.
 #include <gmock/gmock.h>
 
@@ -59,6 +59,7 @@ TEST_P(Golden, BeforeAndAfter) {
                        word.find('/') == std::string::npos ? "" : word.substr(word.find('/') + 1));
     auto request = session.request(*module, header(*text, "kernel"));
     request.constants_in_bank = header(*text, "constants") == "bank";
+    request.tensor_maps_known = header(*text, "tensor maps") == "known";
     const auto copy = build_copy(request);
     const std::string actual = copy ? outcome_text(*copy) + copy->ptx : to_text(copy.error());
     const std::string path = (kFolder / (GetParam() + ".expected")).string();

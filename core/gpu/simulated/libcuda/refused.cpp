@@ -37,6 +37,9 @@ REFUSE(cuStreamBeginCaptureToGraph,
        (CUstream, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t, CUstreamCaptureMode))
 REFUSE(cuStreamBeginCaptureToGraph_ptsz,
        (CUstream, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t, CUstreamCaptureMode))
+REFUSE(cuTensorMapEncodeTiled,
+       (CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*, const cuuint32_t*,
+        const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
 
 // Functions egpu itself has no use for: their arguments are not looked at.
 #define REFUSE_ANY(name)                                                  \
@@ -78,7 +81,6 @@ REFUSE_ANY(cuDeviceGetDefaultMemPool)
 REFUSE_ANY(cuCtxEnablePeerAccess)
 REFUSE_ANY(cuCtxDisablePeerAccess)
 REFUSE_ANY(cuGreenCtxCreate)
-REFUSE_ANY(cuTensorMapEncodeTiled)
 REFUSE_ANY(cuTensorMapEncodeIm2col)
 REFUSE_ANY(cuStreamWriteValue32_v2)
 REFUSE_ANY(cuStreamWaitValue32_v2)
