@@ -151,7 +151,7 @@ int main() {
     load("load_5d", load_5d, {CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, {2, 3, 1, 2, 5}, {1, 1, 1, 1, 1}});
     load("load_strided", load_strided, {CU_TENSOR_MAP_DATA_TYPE_INT32, 4, {16, 15, 9}, {1, 2, 4}});
 
-    const Box box{CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4, {32, 32}, {1, 1}};
+    const Box box{CU_TENSOR_MAP_DATA_TYPE_UINT32, 4, {32, 32}, {1, 1}};
     const CUtensorMap map = map_of(box, tensor.pointer);
     MUST(cudaMemcpyToSymbol(constant_map, &map, sizeof(map)));
     load_by_constant<<<kBlocks, 64>>>(box.bytes(), out.pointer);
