@@ -16,6 +16,8 @@ def command_of(case, places):
         raise Skip("needs the PTX corpus (--corpus FOLDER, with sm_90 and sm_90a in it)")
     else:
         folder = os.path.join(places.corpus, case["corpus"])
+        if not os.path.exists(os.path.join(folder, case["launches"] + ".ptx")):
+            raise Skip(f"the PTX corpus has no {case['corpus']}/{case['launches']}.ptx")
     table = os.path.join(ROOT, "tests", "data", "counts", case["table"] + ".launches")
     return [places.launches, table, folder, case["launches"]]
 

@@ -16,7 +16,7 @@ protected:
     /// Loads FILE.ptx and finds the kernel whose mangled name begins with `name`.
     void load(const std::string& file, const std::string& name) {
         const char* const folder = std::getenv("EGPU_PTX_CORPUS");
-        if (folder == nullptr) {
+        if (folder == nullptr || *folder == 0) {
             GTEST_SKIP() << "EGPU_PTX_CORPUS names no folder of .ptx files";
         }
         auto text = read_text(std::string(folder) + "/" + file + ".ptx");

@@ -13,7 +13,7 @@ namespace {
 
 TEST(Corpus, KernelsDecodeOrSayWhatIsMissing) {
     const char* const folder = std::getenv("EGPU_PTX_CORPUS");
-    if (folder == nullptr) {
+    if (folder == nullptr || *folder == 0) {
         GTEST_SKIP() << "EGPU_PTX_CORPUS names no folder of .ptx files";
     }
     unsigned kernels = 0, covered = 0;

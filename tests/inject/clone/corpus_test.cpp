@@ -21,7 +21,7 @@ using testing::Session;
 
 std::vector<std::string> files_of_corpus() {
     const char* named = std::getenv("EGPU_PTX_CORPUS");
-    const std::string folder = named != nullptr ? named : EGPU_TEST_DATA "/ptx/inject";
+    const std::string folder = named != nullptr && *named != 0 ? named : EGPU_TEST_DATA "/ptx/inject";
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
         if (entry.path().extension() == ".ptx")
@@ -34,7 +34,7 @@ std::vector<std::string> files_of_corpus() {
 std::vector<std::string> architectures_for(const ptx::Module& module) {
     const std::string own(module.target);
     // The oldest that ptxas 13 has stands for older ones.
-    if (std::getenv("EGPU_PTX_CORPUS") != nullptr || own.ends_with('a'))
+    if (const char* named = std::getenv("EGPU_PTX_CORPUS"); (named != nullptr && *named != 0) || own.ends_with('a'))
         return {own == "sm_60" || own == "sm_70" ? "sm_75" : own};
     std::vector<std::string> all;
     for (const char* one : {"sm_75", "sm_90", "sm_100"})
