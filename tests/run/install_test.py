@@ -84,6 +84,26 @@ with tempfile.TemporaryDirectory() as parent:
         prefix.append(installed(parent))
         demo_and_files(prefix[0], parent)
 
+    @case("the documentation is installed, and its relative links lead somewhere")
+    def documentation():
+        root = os.path.join(prefix[0], "share", "doc", "egpu")
+        documents = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names
+                     if name.endswith(".md")]
+        for name in ("README.md", "plugins/README.md", "plugins/template/README.md", "configs/README.md", "ui/README.md",
+                     "core/include/egpu/bpf/README.md"):
+            check(os.path.join(root, name) in documents, f"{name} is not installed")
+        dead, links = [], 0
+        for document in documents:
+            with open(document, encoding="utf-8") as file:
+                targets = re.findall(r"\]\(([^)#]+)[^)]*\)", file.read())
+            for target in targets:
+                if not target.startswith(("http", "mailto:")):
+                    links += 1
+                    if not os.path.exists(os.path.join(os.path.dirname(document), target)):
+                        dead.append(f"{os.path.relpath(document, root)} -> {target}")
+        equal(dead, [], "dead links")
+        check(links > 20, f"only {links} links")
+
     def author(name):
         needs_clang()
         folder = os.path.join(parent, name)
