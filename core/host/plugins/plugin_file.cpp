@@ -53,12 +53,6 @@ void fail(PluginFile& file, PluginState state, std::string reason, std::string h
     file.hint = std::move(hint);
 }
 
-bool is_id(const std::string& id) {
-    return !id.empty() && std::all_of(id.begin(), id.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-    });
-}
-
 template <typename T>
 T field(std::span<const std::byte> bytes, std::size_t offset) {
     T value{};
@@ -179,6 +173,12 @@ void read_object_of(const ElfImage& image, std::uint64_t at, PluginFile& file) {
 
 }  // namespace
 
+bool is_plugin_id(std::string_view id) {
+    return !id.empty() && std::all_of(id.begin(), id.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    });
+}
+
 const char* to_words(PluginState state) {
     return words_of(state).words;
 }
@@ -207,7 +207,7 @@ PluginFile read_plugin_file(const std::string& path) {
         return file;
     if (image.at(at, sizeof(egpu_plugin)).empty())
         fail(file, PluginState::wrong_abi, "its descriptor ends before it should", "rebuild it with this egpu's SDK");
-    else if (!is_id(file.about->id))
+    else if (!is_plugin_id(file.about->id))
         fail(file, PluginState::not_a_plugin, fmt::format("its id '{}' is none: [a-z0-9-]+", file.about->id),
              "change .id in EGPU_PLUGIN");
     else

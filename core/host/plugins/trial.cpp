@@ -114,6 +114,7 @@ void judge(const Outcome& outcome, const Trial& trial, PluginFile& file) {
         return fail(PluginState::cannot_open, "it can't be tried: the egpu program was not found beside this one", "");
     for (const auto& [word, state, hint] :
          {std::tuple{"load: ", PluginState::cannot_open, "link it with what it uses: -Wl,--no-undefined says at build"},
+          std::tuple{"globals: ", PluginState::init_failed, "what the constructor of a global variable threw"},
           std::tuple{"start: ", PluginState::init_failed, "what the class's constructor threw"},
           std::tuple{"call: ", PluginState::call_failed, "the check calls on_snapshot with the object's maps, empty"}})
         if (const auto at = outcome.text.find(std::string("failed ") + word); at != std::string::npos) {
