@@ -121,7 +121,10 @@ Status Linker::append(const Function& function, Program& program, std::vector<Ca
                 return at(damaged("it is inside an instruction"), function, function.first + i);
             own = &*next;
         }
-        if (auto status = finish(function, i, own, program, start + i, calls); !status)
+        auto status = finish(function, i, own, program, start + i, calls);
+        if (!status && !status.error().where.file.empty())
+            return status;  // a map's definition, of which no line is known: that of its use would mislead
+        if (!status)
             return at(status.error(), function, function.first + i);
         i += wide ? 1 : 0;  // the second half is no instruction of its own
     }
