@@ -171,6 +171,13 @@ void read_object_of(const ElfImage& image, std::uint64_t at, PluginFile& file) {
     file.about->object.assign(object.begin(), object.end());
 }
 
+/// The state says "cannot open", and what shows the reason names the file.
+std::string without_path(const std::string& message, const std::string& path) {
+    if (const auto opening = fmt::format("cannot open {}: ", path); message.starts_with(opening))
+        return message.substr(opening.size());
+    return message.starts_with(path + " ") ? "it" + message.substr(path.size()) : message;
+}
+
 }  // namespace
 
 bool is_plugin_id(std::string_view id) {
@@ -190,7 +197,7 @@ PluginFile read_plugin_file(const std::string& path) {
     file.path = failed ? path : canonical.string();
     const auto bytes = read_file(file.path, kMostFileBytes);
     if (!bytes) {
-        fail(file, PluginState::cannot_open, bytes.error().message);
+        fail(file, PluginState::cannot_open, without_path(bytes.error().message, file.path));
         return file;
     }
     const ElfImage image(*bytes);
