@@ -122,8 +122,12 @@ Status Linker::append(const Function& function, Program& program, std::vector<Ca
             own = &*next;
         }
         auto status = finish(function, i, own, program, start + i, calls);
-        if (!status && !status.error().where.file.empty())
-            return status;  // a map's definition, of which no line is known: that of its use would mislead
+        if (!status && !status.error().where.file.empty()) {
+            // A map's definition, of which no line is known: that of its use would mislead. The file is the program's.
+            auto wrong = status.error();
+            wrong.where.file = at(wrong, function, function.first).where.file;
+            return wrong;
+        }
         if (!status)
             return at(status.error(), function, function.first + i);
         i += wide ? 1 : 0;  // the second half is no instruction of its own
