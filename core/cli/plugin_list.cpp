@@ -26,6 +26,7 @@ std::vector<host::PluginFile> all_plugins(const PluginListOptions& options) {
         plugins = host::find_plugins();
     for (const auto& file : options.files)
         plugins.push_back(host::read_plugin_file(file));
+    plugins = host::tried_together(std::move(plugins));
     for (auto& plugin : plugins)
         plugin = host::examine_plugin(std::move(plugin)).file;
     return plugins;

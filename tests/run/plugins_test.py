@@ -113,6 +113,16 @@ def all_at_once():
         check(any(line.split()[:3] == ["bandwidth", "0.1.0", "ok"] for line in lines), "the installed ones are there")
 
 
+@case("plugins that block are waited for together")
+def blocking_together():
+    with tempfile.TemporaryDirectory() as folder:
+        files = [shutil.copy(bad("blocks_at_start"), os.path.join(folder, f"block{i}.so")) for i in range(4)]
+        started = time.monotonic()
+        equal([entry["state"] for entry in listed(*files)], ["blocked"] * 4, "states")
+        took = time.monotonic() - started
+        check(took < 10, f"four of 3 s each took {took:.1f} s")
+
+
 @case("crashes in check")
 def crashes_in_check():
     (entry,) = listed(bad("crashes_in_check"))
