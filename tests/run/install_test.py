@@ -203,6 +203,12 @@ with tempfile.TemporaryDirectory() as parent:
         one.edit("hello.cpp", '"warp"', '"warps"')
         one.build()
         one.run("egpu", "plugin", "check", "hello/build/hello.so")
+        one.edit("hello.bpf.c", "\tif (count)\n", "")
+        one.build(code=1)
+        check(not os.path.exists(one.path("hello", "build", "hello.so")), "no plugin of before a refused program")
+        one.edit("hello.bpf.c", "\t\t__sync", "\tif (count)\n\t\t__sync")
+        one.build()
+        one.run("ctest", "--test-dir", "hello/build", "--output-on-failure")
 
     @case("find_package: the same minor version only, and pkg-config")
     def packages():

@@ -63,7 +63,10 @@ function(egpu_add_plugin name)
   endforeach()
   _egpu_compile_program(object "${arg_PROGRAMS}")
   set(checked "${CMAKE_CURRENT_BINARY_DIR}/${name}.checked")
+  # The plugin of before goes first: after a refusal it would run on as if it were this one. (No $<TARGET_FILE>: the
+  # plugin depends on this.)
   add_custom_command(OUTPUT "${checked}"
+    COMMAND "${CMAKE_COMMAND}" -E rm -f "${CMAKE_CURRENT_BINARY_DIR}/${name}.so"
     COMMAND "${EGPU_PROGRAM}" check --quiet "${object}"
     COMMAND "${CMAKE_COMMAND}" -E touch "${checked}"
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
