@@ -6,15 +6,42 @@
 #include <filesystem>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
+#include "cli/terminal.hpp"
 #include "host/plugins/discovery.hpp"
 
 namespace egpu::cli {
+namespace {
+
+void warn_of_no_folder(const std::string& path, bool in_run) {
+    std::error_code failed;
+    const auto about = std::filesystem::status(path, failed);
+    if (std::filesystem::is_directory(about))
+        return;
+    const bool there = std::filesystem::exists(about);
+    auto warning = error(
+        "EGPU-X100", fmt::format("--plugin-path {}: {}", path, there ? "it is no folder" : "there is no such folder"),
+        there ? fmt::format("a plugin's file is named itself: {}", path) : "");
+    warning.severity = Severity::warning;
+    if (in_run)
+        say(warning);
+    else
+        print_errors({warning});
+}
+
+}  // namespace
 
 void add_plugin_path_option(CLI::App& command) {
     command
         .add_option_function<std::vector<std::string>>(
-            "--plugin-path", [](const std::vector<std::string>& folders) { host::prefer_plugin_folders(folders); },
+            "--plugin-path",
+            [&command](const std::vector<std::string>& folders) {
+                for (const auto& folder : folders)
+                    warn_of_no_folder(folder, command.get_name() == "run");
+                host::prefer_plugin_folders(folders);
+            },
             "A folder with plugins, searched before all others; repeatable")
         ->take_all()
         ->allow_extra_args(false);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu plugin check: what keeps a plugin from being used, said before anyone uses it.
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -8,11 +10,13 @@
 
 #include "cli/plugin.hpp"
 #include "cli/terminal.hpp"
+#include "host/plugins/discovery.hpp"
 #include "host/programs/examine.hpp"
 
 namespace egpu::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 struct PluginCheckOptions {
@@ -51,9 +55,28 @@ std::vector<Diagnostic> plugin_problems(const host::ExaminedPlugin& plugin) {
     return problems;
 }
 
+/// For who names a folder, or an id as `plugin info` takes it.
+std::string hint_for_no_file(const std::string& what) {
+    std::error_code failed;
+    if (fs::is_directory(what, failed)) {
+        std::vector<std::string> files;
+        for (const auto& folder : {fs::path(what), fs::path(what) / "build"})
+            for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+                if (at->path().extension() == ".so")
+                    files.push_back(at->path().string());
+        std::sort(files.begin(), files.end());
+        return files.empty() ? "name the file that was built: NAME.so"
+                             : fmt::format("name a file in it: {}", fmt::join(files, ", "));
+    }
+    const auto found = fs::exists(what, failed) ? std::nullopt : host::find_plugin(what);
+    return found ? fmt::format("egpu plugin info {0} takes an id; its file is {1}", what, found->path) : "";
+}
+
 bool check_plugin(const std::string& path, const PluginCheckOptions& options, ordered_json& list) {
-    const auto plugin =
-        host::examine_plugin(host::read_plugin_file(path), {.call = true, .show_output = !options.json});
+    auto plugin = host::examine_plugin(host::read_plugin_file(path), {.call = true, .show_output = !options.json});
+    if (plugin.file.state == host::PluginState::cannot_open)
+        if (auto hint = hint_for_no_file(path); !hint.empty())
+            plugin.file.hint = std::move(hint);
     const auto problems = plugin_problems(plugin);
     if (options.json) {
         ordered_json texts = ordered_json::array();

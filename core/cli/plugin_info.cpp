@@ -54,7 +54,8 @@ void print_plugin_text(const host::ExaminedPlugin& plugin) {
     line("license", about.license);
     line("summary", about.summary);
     line("file", shown_path(file.path));
-    line("state", file.ok() ? "ok" : fmt::format("{}: {}", host::to_words(file.state), file.reason));
+    line("state", file.ok() ? about.has_code ? "ok: its code starts; egpu plugin check calls it, too" : "ok"
+                            : fmt::format("{}: {}", host::to_words(file.state), file.reason));
     line("hint", file.hint);
     if (file.about)
         line("ABI", fmt::format("{}.{}{}", about.abi_major, about.abi_minor, about.has_code ? ", with code" : ""));

@@ -26,9 +26,15 @@ std::vector<host::PluginFile> all_plugins(const PluginListOptions& options) {
         plugins = host::find_plugins();
     for (const auto& file : options.files)
         plugins.push_back(host::read_plugin_file(file));
+    plugins = host::tried_together(std::move(plugins));
     for (auto& plugin : plugins)
         plugin = host::examine_plugin(std::move(plugin)).file;
     return plugins;
+}
+
+/// What of it was tried, too: only `plugin check` calls its code.
+std::string state_text(const host::PluginFile& plugin) {
+    return plugin.ok() && plugin.about->has_code ? "ok (starts)" : host::to_words(plugin.state);
 }
 
 ordered_json plugin_text_or_null(const std::string& text) {
@@ -62,8 +68,7 @@ void print_plugins_table(const std::vector<host::PluginFile>& plugins) {
     for (const auto& plugin : plugins) {
         const auto about = plugin.about.value_or(host::PluginAbout{});
         const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : printable(text); };
-        table.row({or_dash(about.id), or_dash(about.version), host::to_words(plugin.state),
-                   printable(shown_path(plugin.path))});
+        table.row({or_dash(about.id), or_dash(about.version), state_text(plugin), printable(shown_path(plugin.path))});
         if (plugin.ok())
             continue;
         table.row({"", "", "", printable(plugin.reason)});
@@ -96,7 +101,10 @@ void add_plugin_list(CLI::App& plugin, int* exit_code) {
     add_plugin_path_option(*command);
     command->footer(
         "Folders, the first plugin with an id wins: --plugin-path, $EGPU_PLUGIN_PATH, $XDG_DATA_HOME/egpu/plugins,\n"
-        "<libdir>/egpu/plugins. A plugin with code is started once, in a process of its own.");
+        "<libdir>/egpu/plugins. ok: its descriptor and object can be read, and its programs are accepted; (starts): "
+        "its code\n"
+        "was loaded and started, in a process of its own. Only egpu plugin check calls its on_snapshot, with empty "
+        "maps.");
     command->callback([options, exit_code] { *exit_code = list_plugins(*options); });
 }
 

@@ -40,7 +40,7 @@ void tell_trial(const std::string& line) {
     tell_trial("step: while it was loaded");
     const auto loaded = host::PluginCode::load(file.path);
     if (!loaded)
-        trial_failed(loaded.error().code == "EGPU-X087" ? "start" : "load", loaded.error());
+        trial_failed(loaded.error().code == "EGPU-X087" ? "globals" : "load", loaded.error());
     const auto& code = *loaded;
     tell_trial("step: in its start");
     if (const auto started = code->start(); !started)

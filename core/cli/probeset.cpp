@@ -9,6 +9,7 @@
 
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/plugin.hpp"
 #include "cli/probeset.hpp"
 #include "cli/terminal.hpp"
 #include "host/probesets/search.hpp"
@@ -205,11 +206,13 @@ void add_probeset(CLI::App& app, int* exit_code) {
     auto list_json = std::make_shared<bool>(false);
     auto* list = command->add_subcommand("list", "The probe sets that -p NAME finds");
     list->add_flag("-j,--json", *list_json, "Print JSON");
+    add_plugin_path_option(*list);
     list->callback([list_json, exit_code] { *exit_code = list_sets(*list_json); });
     auto options = std::make_shared<SetOptions>();
     auto* info = command->add_subcommand("info", "What a probe set says, with what it includes laid over");
     info->add_option("SET", options->set, "A probe set's name, or a .yaml file")->required();
     info->add_flag("-j,--json", options->json, "Print JSON");
+    add_plugin_path_option(*info);
     info->callback([options, exit_code] { *exit_code = print_set(*options); });
     add_probeset_explain(*command, exit_code);
 }

@@ -10,6 +10,7 @@
 #include "base/names.hpp"
 #include "cli/commands.hpp"
 #include "cli/file_images.hpp"
+#include "cli/plugin.hpp"
 #include "cli/probeset.hpp"
 #include "cli/terminal.hpp"
 #include "host/pipeline/pipeline.hpp"
@@ -164,6 +165,7 @@ void add_probeset_explain(CLI::App& command, int* exit_code) {
                           "would use here");
     explained->add_flag("--simulated", options->simulated, "For the simulated GPU although a driver is present");
     explained->add_flag("-j,--json", options->json, "Print JSON");
+    add_plugin_path_option(*explained);
     explained->callback([options, exit_code] { *exit_code = explain(*options); });
 }
 

@@ -92,17 +92,17 @@ std::vector<host::KernelSelection> selections_of(const host::Probe& probe, const
     return all;
 }
 
-/// The patterns of one place of which no launched kernel matches any; empty where there is no such place.
-std::vector<std::string> unmatched_patterns(const SessionView& view, const host::Probe& probe,
-                                            const host::KernelSelection& selection) {
+/// The patterns of one place of which no launched kernel matches any; none where there is no such place.
+host::KernelSelection unmatched_patterns(const SessionView& view, const host::Probe& probe,
+                                         const host::KernelSelection& selection) {
     std::string own = section_pattern(probe.section);
     if (!own.empty() && !any_launched_matches(view, own))
-        return {own};
+        return {{own}, {}, {}};
     for (const auto& each : selections_of(probe, selection))
         if (!each.include.empty() && std::none_of(each.include.begin(), each.include.end(), [&](const auto& pattern) {
                 return any_launched_matches(view, pattern);
             }))
-            return each.include;
+            return each;
     return {};
 }
 
@@ -200,10 +200,11 @@ Diagnostic nowhere(const SessionView& view, const host::Probe& probe, const host
             "without a GPU programs need PTX: egpu kernels FILE says what a program holds");
     if (view.launches() == 0)
         return warning("EGPU-A004", fmt::format("probe {} ran nowhere: no kernel was launched", name));
-    if (const auto patterns = unmatched_patterns(view, probe, selection); !patterns.empty()) {
+    if (const auto unmatched = unmatched_patterns(view, probe, selection); !unmatched.include.empty()) {
         Diagnostic said = warning("EGPU-A004", fmt::format("probe {} ran nowhere: no launched kernel matches '{}'",
-                                                           name, fmt::join(patterns, "' or '")));
-        said.hints = hints_for_patterns(view, patterns);
+                                                           name, fmt::join(unmatched.include, "' or '")));
+        said.where = unmatched.where;
+        said.hints = hints_for_patterns(view, unmatched.include);
         return said;
     }
     if (!any_launched_taken(view, probe, selection))

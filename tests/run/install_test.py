@@ -84,6 +84,26 @@ with tempfile.TemporaryDirectory() as parent:
         prefix.append(installed(parent))
         demo_and_files(prefix[0], parent)
 
+    @case("the documentation is installed, and its relative links lead somewhere")
+    def documentation():
+        root = os.path.join(prefix[0], "share", "doc", "egpu")
+        documents = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names
+                     if name.endswith(".md")]
+        for name in ("README.md", "plugins/README.md", "plugins/template/README.md", "configs/README.md", "ui/README.md",
+                     "core/include/egpu/bpf/README.md"):
+            check(os.path.join(root, name) in documents, f"{name} is not installed")
+        dead, links = [], 0
+        for document in documents:
+            with open(document, encoding="utf-8") as file:
+                targets = re.findall(r"\]\(([^)#]+)[^)]*\)", file.read())
+            for target in targets:
+                if not target.startswith(("http", "mailto:")):
+                    links += 1
+                    if not os.path.exists(os.path.join(os.path.dirname(document), target)):
+                        dead.append(f"{os.path.relpath(document, root)} -> {target}")
+        equal(dead, [], "dead links")
+        check(links > 20, f"only {links} links")
+
     def author(name):
         needs_clang()
         folder = os.path.join(parent, name)
@@ -105,6 +125,11 @@ with tempfile.TemporaryDirectory() as parent:
                        "--block", "32", "--launches", "1")
         check("finding: vector_add: fewer warps than SMs" in text, text)
         text = one.run("egpu", "run", "--plugin-path", "hello/build", "-p", "hello", "--", "egpu-workload", "vecadd")
+        check("65 536" in text, text)
+        one.run("cmake", "--install", "hello/build", "--prefix", one.path("home", ".local"))
+        one.environment.update(HOME=one.path("home"))
+        one.environment.pop("XDG_DATA_HOME", None)
+        text = one.run("egpu", "run", "-p", "hello", "--", "egpu-workload", "vecadd")
         check("65 536" in text, text)
         symbols = one.run("nm", "-D", "--defined-only", "hello/build/hello.so").split()
         equal(symbols[2:], ["egpu_plugin_descriptor"], "what it exports")
@@ -152,7 +177,7 @@ with tempfile.TemporaryDirectory() as parent:
     mistake("an unknown kind of map", "hello.bpf.c", "BPF_MAP_TYPE_PERCPU_HASH", "BPF_MAP_TYPE_QUEUE",
             [r"hello\.bpf\.c:6:\d+: error: .*BPF_MAP_TYPE_QUEUE"])
     mistake("a kind of map that egpu has not", "hello.bpf.c", "BPF_MAP_TYPE_PERCPU_HASH", "22",
-            [r"hello\.bpf\.c:\d+.*error: .*map"])
+            [r"hello\.bpf\.c: error: map 'warps' has type 22"])
     mistake("a wrong key in the test file", "hello.test.yaml", "    expect:", "    expects:",
             [r"hello\.test\.yaml:7:5: error: a case has no key 'expects'", "did you mean 'expect'"], tested=True)
     mistake("an error in C++", "hello.cpp", "host.launches(kernel)", "host.lauches(kernel)", [r"hello\.cpp:11:\d+: error: "])
@@ -163,6 +188,27 @@ with tempfile.TemporaryDirectory() as parent:
     mistake("a wrong number in the test file", "hello.test.yaml", "value: 32", "value: 31",
             [r"hello\.test\.yaml:8:9: error: case 'one count a warp': map 'warps' is not as expected",
              r"- \{ key: vector_add, value: 31 \}", r"\+ \{ key: vector_add, value: 32 \}"], tested=True)
+
+    @case("a file that the check complains of is kept, and the build fails until it is well")
+    def kept_for_the_check():
+        one = author("kept")
+        one.run("egpu", "plugin", "new", "hello")
+        one.configure()
+        one.build()
+        one.edit("hello.cpp", '"warps"', '"warp"')
+        said = "the object has no map 'warp'"
+        for _ in range(2):
+            check(said in one.build(code=1), "the build says it")
+            check(said in one.run("egpu", "plugin", "check", "hello/build/hello.so", code=1), "the new file was kept")
+        one.edit("hello.cpp", '"warp"', '"warps"')
+        one.build()
+        one.run("egpu", "plugin", "check", "hello/build/hello.so")
+        one.edit("hello.bpf.c", "\tif (count)\n", "")
+        one.build(code=1)
+        check(not os.path.exists(one.path("hello", "build", "hello.so")), "no plugin of before a refused program")
+        one.edit("hello.bpf.c", "\t\t__sync", "\tif (count)\n\t\t__sync")
+        one.build()
+        one.run("ctest", "--test-dir", "hello/build", "--output-on-failure")
 
     @case("find_package: the same minor version only, and pkg-config")
     def packages():

@@ -85,7 +85,8 @@ with tempfile.TemporaryDirectory() as made:
     state_is("an undefined symbol", bad("undefined_symbol"), "cannot open", "undefined symbol: _Z14made_by_nobodyv",
              said=("cannot open: undefined symbol: _Z14made_by_nobodyv  [EGPU-X082]",))
     state_is("throws at start", bad("throws_at_start"), "init failed", "no table of peaks for this machine")
-    state_is("throws while it is loaded", bad("throws_at_load"), "init failed", "while it was loaded: too early")
+    state_is("throws while it is loaded", bad("throws_at_load"), "init failed", "while it was loaded: too early",
+             "what the constructor of a global variable threw")
     state_is("crashes at start", bad("crashes_at_start"), "crashed", "signal 11")
     state_is("ends the process", bad("exits_at_start"), "crashed", "ended the process with 5")
     state_is("blocks while it is loaded", bad("blocks_at_load"), "blocked", "did not come back within 3 s, while it was")
@@ -103,13 +104,23 @@ def all_at_once():
         text = done.stdout.decode()
         lines = text.splitlines()
         equal(lines[0].split(), ["ID", "VERSION", "STATE", "FILE"], "header")
-        for words in (["roofline", "2.0.0", "wrong", "ABI", "wrong_abi.so"], ["good", "0.1.0", "ok", "good.so"],
+        for words in (["roofline", "2.0.0", "wrong", "ABI", "wrong_abi.so"], ["good", "0.1.0", "ok", "(starts)", "good.so"],
                       ["good", "0.1.0", "duplicate", "good2.so"], ["-", "-", "not", "a", "plugin", "no_descriptor.so"],
                       ["crashes-at-start", "0.1.0", "crashed", "crashes_at_start.so"]):
             check(any(line.split() == words for line in lines), f"no line {words} in\n{text}")
         check(os.path.join(os.path.realpath(folder), "good.so") in text, "a duplicate names the first")
         check("made for plugin ABI 1.2, this egpu has 0.1" in text, text)
         check(any(line.split()[:3] == ["bandwidth", "0.1.0", "ok"] for line in lines), "the installed ones are there")
+
+
+@case("plugins that block are waited for together")
+def blocking_together():
+    with tempfile.TemporaryDirectory() as folder:
+        files = [shutil.copy(bad("blocks_at_start"), os.path.join(folder, f"block{i}.so")) for i in range(4)]
+        started = time.monotonic()
+        equal([entry["state"] for entry in listed(*files)], ["blocked"] * 4, "states")
+        took = time.monotonic() - started
+        check(took < 10, f"four of 3 s each took {took:.1f} s")
 
 
 @case("crashes in check")
@@ -179,6 +190,15 @@ def names():
             done = run("run", *words, "-p", "good", "--", *VECADD, env=dict(os.environ, **environment))
             equal(done.returncode, 0, done.stderr.decode())
             check("entered by 64 warps" in done.stderr.decode().replace("\negpu:  ", ""), done.stderr.decode())
+        with open(os.path.join(folder, "mine.yaml"), "w", encoding="utf-8") as file:
+            file.write("egpu: 1\nname: mine\nprobes:\n  - plugin: good\n")
+        for words in (["info", file.name], ["explain", file.name, os.path.join(BUILD, "tests", "workloads", "vecadd.ptx")]):
+            done = run("probeset", *words)
+            equal(done.returncode, 1, "without the folder")
+            done = run("probeset", *words, "--plugin-path", folder)
+            equal(done.returncode, 0, done.stderr.decode())
+            check("good" in done.stdout.decode(), done.stdout.decode())
+        equal(run("probeset", "list", "--plugin-path", folder).returncode, 0, "probeset list")
         done = run("plugin", "info", "-j", "good", env=dict(os.environ, EGPU_PLUGIN_PATH=folder))
         equal([entry["name"] for entry in json.loads(done.stdout)["maps"]], ["warps"], "its maps")
         personal = os.path.join(folder, "data", "egpu", "plugins")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // egpu-workload: small CUDA programs that check their own results and know what a counter of their accesses must say.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -133,6 +134,12 @@ void print_usage(std::FILE* to) {
         to);
 }
 
+void print_usage_of(const Workload& workload) {
+    std::printf("usage: egpu-workload [--expected] %s [--elements N] [--launches N]%s%s%s\n%s\n", workload.name,
+                workload.takes_block ? " [--block N]" : "", workload.takes_seconds ? " [--seconds S]" : "",
+                workload.takes_replays ? " [--replays N] [--update]" : "", workload.summary);
+}
+
 int print_list() {
     for (const Workload* one : kWorkloads) {
         std::printf("%-10s %s\n", one->name, one->summary);
@@ -140,27 +147,38 @@ int print_list() {
     return kExitOk;
 }
 
+bool asks_for_help(std::string_view word) {
+    return word == "--help" || word == "-h";
+}
+
 int main_with_errors(int count, char** words) {
     if (count < 2) {
         throw UsageError("which workload?");
     }
     const std::string_view first = words[1];
-    if (first == "--help" || first == "-h") {
+    if (asks_for_help(first)) {
         print_usage(stdout);
         return kExitOk;
     }
     if (first == "--list") {
         return print_list();
     }
-    if (first == "--expected") {
-        if (count < 3) {
-            throw UsageError("--expected takes a workload");
-        }
-        const Workload& workload = find(words[2]);
-        return print_expected(workload, parse_options(workload, count - 3, words + 3));
+    const bool expected = first == "--expected";
+    const int options = expected ? 3 : 2;
+    if (expected && count < options) {
+        throw UsageError("--expected takes a workload");
     }
-    const Workload& workload = find(first);
-    return run(workload, parse_options(workload, count - 2, words + 2));
+    if (expected && asks_for_help(words[2])) {
+        print_usage(stdout);
+        return kExitOk;
+    }
+    const Workload& workload = find(words[options - 1]);
+    if (std::any_of(words + options, words + count, asks_for_help)) {
+        print_usage_of(workload);
+        return kExitOk;
+    }
+    const Options parsed = parse_options(workload, count - options, words + options);
+    return expected ? print_expected(workload, parsed) : run(workload, parsed);
 }
 
 }  // namespace

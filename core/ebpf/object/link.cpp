@@ -121,7 +121,14 @@ Status Linker::append(const Function& function, Program& program, std::vector<Ca
                 return at(damaged("it is inside an instruction"), function, function.first + i);
             own = &*next;
         }
-        if (auto status = finish(function, i, own, program, start + i, calls); !status)
+        auto status = finish(function, i, own, program, start + i, calls);
+        if (!status && !status.error().where.file.empty()) {
+            // A map's definition, of which no line is known: that of its use would mislead. The file is the program's.
+            auto wrong = status.error();
+            wrong.where.file = at(wrong, function, function.first).where.file;
+            return wrong;
+        }
+        if (!status)
             return at(status.error(), function, function.first + i);
         i += wide ? 1 : 0;  // the second half is no instruction of its own
     }

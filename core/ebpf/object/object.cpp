@@ -64,6 +64,7 @@ private:
     Status read_programs();
     Status read_program(const Function& function, const std::string& section, Linker& linker);
     Status check_context(const Program& program) const;
+    Diagnostic no_gpu_program(const std::vector<const Function*>& others) const;
     Status keep_usable_maps();
     Diagnostic here(Diagnostic diagnostic) const {
         if (diagnostic.where.file.empty())
@@ -112,28 +113,51 @@ Status Reader::check_context(const Program& program) const {
                  "take a struct egpu_kernel_ctx *, or choose an event of memory, such as load or mem");
 }
 
+/// With what it has instead: the first at its place, each with its section.
+Diagnostic Reader::no_gpu_program(const std::vector<const Function*>& others) const {
+    constexpr std::size_t kMost = 4;
+    std::string found;
+    for (std::size_t i = 0; i < std::min(kMost, others.size()); ++i)
+        found += fmt::format("{}{} in SEC(\"{}\")", i == 0 ? ": it has " : ", ", others[i]->name,
+                             source_.elf.sections()[others[i]->section].name.substr(0, kNameLimit));
+    if (others.size() > kMost)
+        found += fmt::format(" and {} more", others.size() - kMost);
+    const auto wrong = error("EGPU-B004", "the object has no program for a GPU" + found,
+                             "a program for a GPU begins with SEC(\"gpu/...\")");
+    return others.empty() ? here(wrong)
+                          : source_.at(wrong, source_.elf.sections()[others[0]->section].name, others[0]->first);
+}
+
 Status Reader::read_programs() {
     Linker linker(source_, functions_, maps_, constants_);
     std::vector<Diagnostic> errors;  // of each program, so that one run shows them all
+    std::vector<const Function*> others;
+    const auto add = [&](Diagnostic wrong) {
+        // Of a map that several programs use, once.
+        if (std::ranges::none_of(errors, [&](const Diagnostic& each) {
+                return each.message == wrong.message && each.where.line == wrong.where.line;
+            }))
+            errors.push_back(std::move(wrong));
+    };
     for (const auto& function : functions_) {
         const std::string section(source_.elf.sections()[function.section].name.substr(0, kNameLimit));
         if (is_gpu_section(section)) {
             if (auto status = read_program(function, section, linker); !status)
                 for (const auto& wrong : status.errors())
-                    errors.push_back(here(wrong));
+                    add(here(wrong));
         } else if (section != ".text" && function.is_global) {
             if (!is_linux_section(section))
-                errors.push_back(here(unknown_section(function.name, section)));
+                add(source_.at(unknown_section(function.name, section), section, function.first));
             object_.linux_programs.push_back(function.name);
+            others.push_back(&function);
         }
-        if (errors.size() == 16)
+        if (errors.size() >= 16)
             break;
     }
     if (!errors.empty())
         return errors;
     if (object_.programs.empty())
-        return here(
-            error("EGPU-B004", "the object has no program for a GPU", "a program begins with SEC(\"gpu/...\")"));
+        return no_gpu_program(others);
     return ok();
 }
 

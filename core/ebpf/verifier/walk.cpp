@@ -92,7 +92,7 @@ Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
     }
     if (arrival.outcome == Explored::Outcome::endless) {
         const std::uint32_t back = flow_.back_edge[state.at];
-        return endless_loop(back == Flow::kFunctionEnd ? state.at : back);
+        return endless_loop(back == Flow::kFunctionEnd ? state.at : place_of_loop(program_, state.at, back));
     }
     log_.covered(state);
     const Cost total = state.cost + arrival.remaining;
@@ -114,7 +114,7 @@ Verdict Walk::check_total(const State& state, const Cost& total, Explored::Node 
         return std::nullopt;
     auto loop = explored_.loop_of(node, flow_);
     if (loop)
-        loop = flow_.back_edge[*loop];
+        loop = place_of_loop(program_, *loop, flow_.back_edge[*loop]);
     return check_budget(scene(state), total.instructions, limit(), loop);
 }
 

@@ -223,7 +223,7 @@ std::vector<KernelSelection> selections_from_json(const json& list) {
     std::vector<KernelSelection> selections;
     for (const auto& entry : list)
         selections.push_back(
-            {entry.at(0).get<std::vector<std::string>>(), entry.at(1).get<std::vector<std::string>>()});
+            {entry.at(0).get<std::vector<std::string>>(), entry.at(1).get<std::vector<std::string>>(), {}});
     return selections;
 }
 

@@ -5,13 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostic.hpp"
+
 namespace egpu::host {
 
 struct KernelSelection {
     std::vector<std::string> include, exclude;
+    /// Of the first of `include` in a probe set; no file of others. Only this process knows it: it is in no catalogue's
+    /// JSON.
+    Location where = {};
     /// True where a pattern of `include` matches (or there is none) and none of `exclude` does.
     bool takes(const std::string& mangled) const;
-    bool operator==(const KernelSelection&) const = default;
+    /// What it takes, wherever it stands.
+    bool operator==(const KernelSelection& other) const { return include == other.include && exclude == other.exclude; }
 };
 
 /// True where all of them take it: selections narrow each other.

@@ -53,12 +53,6 @@ void fail(PluginFile& file, PluginState state, std::string reason, std::string h
     file.hint = std::move(hint);
 }
 
-bool is_id(const std::string& id) {
-    return !id.empty() && std::all_of(id.begin(), id.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-    });
-}
-
 template <typename T>
 T field(std::span<const std::byte> bytes, std::size_t offset) {
     T value{};
@@ -177,7 +171,20 @@ void read_object_of(const ElfImage& image, std::uint64_t at, PluginFile& file) {
     file.about->object.assign(object.begin(), object.end());
 }
 
+/// The state says "cannot open", and what shows the reason names the file.
+std::string without_path(const std::string& message, const std::string& path) {
+    if (const auto opening = fmt::format("cannot open {}: ", path); message.starts_with(opening))
+        return message.substr(opening.size());
+    return message.starts_with(path + " ") ? "it" + message.substr(path.size()) : message;
+}
+
 }  // namespace
+
+bool is_plugin_id(std::string_view id) {
+    return !id.empty() && std::all_of(id.begin(), id.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    });
+}
 
 const char* to_words(PluginState state) {
     return words_of(state).words;
@@ -190,7 +197,7 @@ PluginFile read_plugin_file(const std::string& path) {
     file.path = failed ? path : canonical.string();
     const auto bytes = read_file(file.path, kMostFileBytes);
     if (!bytes) {
-        fail(file, PluginState::cannot_open, bytes.error().message);
+        fail(file, PluginState::cannot_open, without_path(bytes.error().message, file.path));
         return file;
     }
     const ElfImage image(*bytes);
@@ -207,7 +214,7 @@ PluginFile read_plugin_file(const std::string& path) {
         return file;
     if (image.at(at, sizeof(egpu_plugin)).empty())
         fail(file, PluginState::wrong_abi, "its descriptor ends before it should", "rebuild it with this egpu's SDK");
-    else if (!is_id(file.about->id))
+    else if (!is_plugin_id(file.about->id))
         fail(file, PluginState::not_a_plugin, fmt::format("its id '{}' is none: [a-z0-9-]+", file.about->id),
              "change .id in EGPU_PLUGIN");
     else

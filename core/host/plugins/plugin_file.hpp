@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -45,6 +46,9 @@ struct PluginFile {
     std::optional<PluginAbout> about;
     bool ok() const { return state == PluginState::ok; }
 };
+
+/// [a-z0-9-]+: what a plugin's id is, and that of a finding.
+bool is_plugin_id(std::string_view id);
 
 /// Reads a file and its descriptor; nothing of it runs. States up to wrong_architecture.
 PluginFile read_plugin_file(const std::string& path);

@@ -8,11 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -114,6 +117,7 @@ void judge(const Outcome& outcome, const Trial& trial, PluginFile& file) {
         return fail(PluginState::cannot_open, "it can't be tried: the egpu program was not found beside this one", "");
     for (const auto& [word, state, hint] :
          {std::tuple{"load: ", PluginState::cannot_open, "link it with what it uses: -Wl,--no-undefined says at build"},
+          std::tuple{"globals: ", PluginState::init_failed, "what the constructor of a global variable threw"},
           std::tuple{"start: ", PluginState::init_failed, "what the class's constructor threw"},
           std::tuple{"call: ", PluginState::call_failed, "the check calls on_snapshot with the object's maps, empty"}})
         if (const auto at = outcome.text.find(std::string("failed ") + word); at != std::string::npos) {
@@ -151,12 +155,12 @@ struct Known {
 PluginFile tried(PluginFile file, const Trial& trial) {
     if (!file.ok() || !file.about || !file.about->has_code)
         return file;
-    static std::mutex mutex;
+    static std::mutex mutex;  // of `known`, not held while a plugin is tried: several may be at a time
     static std::map<std::pair<std::string, bool>, Known> known;
     std::error_code failed;
     const auto written = fs::last_write_time(file.path, failed);
     const auto bytes = fs::file_size(file.path, failed);
-    const std::lock_guard lock(mutex);
+    std::unique_lock lock(mutex);
     // What was called as well was started.
     for (const bool called : {trial.call, true}) {
         const auto found = known.find({file.path, called});
@@ -164,9 +168,25 @@ PluginFile tried(PluginFile file, const Trial& trial) {
             (called == trial.call || found->second.file.ok()))
             return found->second.file;
     }
+    lock.unlock();
     judge(run_trial(file.path, trial), trial, file);
+    lock.lock();
     known[{file.path, trial.call}] = {written, bytes, file};
     return file;
+}
+
+std::vector<PluginFile> tried_together(std::vector<PluginFile> files) {
+    constexpr std::size_t kMostAtOnce = 8;
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t at = next++; at < files.size(); at = next++)
+            files[at] = tried(std::move(files[at]));
+    };
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 0; i < std::min(kMostAtOnce, files.size()); ++i)
+        workers.emplace_back(work);
+    workers.clear();  // joins
+    return files;
 }
 
 }  // namespace egpu::host

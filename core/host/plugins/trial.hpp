@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <vector>
 
 #include "host/plugins/plugin_file.hpp"
 
@@ -17,6 +18,9 @@ struct Trial {
 /// The file with what its trial came to: cannot_open, init_failed, call_failed, blocked, crashed. A file that is not
 /// ok, or has no code, comes back as it is. A result is kept while the file stays the same.
 PluginFile tried(PluginFile file, const Trial& trial = {});
+
+/// tried() of each, a few at a time: those that do not come back are waited for together.
+std::vector<PluginFile> tried_together(std::vector<PluginFile> files);
 
 /// The steps of a trial, as the process that carries it out names them to the one that waits.
 inline constexpr const char* kTrialCommand = "plugin-trial";

@@ -278,6 +278,10 @@ KernelSelection selection_of(const KernelPatterns& patterns) {
     KernelSelection selection;
     for (const auto& pattern : patterns.include)
         selection.include.push_back(pattern.value);
+    if (!patterns.include.empty() && patterns.include.front().place.source) {
+        const Place& place = patterns.include.front().place;
+        selection.where = {place.source->file, place.line, place.column, 0};
+    }
     for (const auto& pattern : patterns.exclude)
         selection.exclude.push_back(pattern.value);
     return selection;

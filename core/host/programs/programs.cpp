@@ -46,9 +46,9 @@ void point_at_section(Diagnostic& problem) {
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
     for (std::size_t i = lines.size(); i-- > 0;) {
-        const auto at = lines[i].find("SEC(\"gpu");
-        if (at == std::string_view::npos)
-            continue;
+        const auto at = lines[i].find("SEC(\"");
+        if (at == std::string_view::npos || lines[i].substr(at).starts_with("SEC(\"."))
+            continue;  // SEC(".maps") is no program's
         const auto line = static_cast<std::uint32_t>(i + 1);
         const auto column = static_cast<std::uint32_t>(at + 1);
         const auto close = lines[i].find(')', at);
@@ -63,7 +63,7 @@ void point_at_section(Diagnostic& problem) {
 /// An error of the object reader as a person wants it.
 std::vector<Diagnostic> improved(std::vector<Diagnostic> problems) {
     for (auto& problem : problems) {
-        if (problem.code >= "EGPU-B010" && problem.code <= "EGPU-B015")
+        if (problem.code == "EGPU-B004" || (problem.code >= "EGPU-B010" && problem.code <= "EGPU-B015"))
             point_at_section(problem);
         problem.where.file = shortened(problem.where.file);
     }

@@ -5,7 +5,7 @@
 #   Makes NAME.so. The program is compiled with clang, checked with `egpu check`, and embedded: NAME.bpf.h declares it
 #   as NAME_bpf and NAME_bpf_end (a - in the name becomes _). With SOURCES these say EGPU_PLUGIN(...) themselves;
 #   without, the plugin is its programs alone, and VERSION, LICENSE and SUMMARY say the rest (else those of project()).
-#   The finished file is checked with `egpu plugin check`.
+#   The finished file is checked with `egpu plugin check` (target NAME_checked, part of `all`).
 # egpu_add_plugin_test(NAME file.test.yaml)
 #   A test for ctest: `egpu plugin test` of the file with the plugin NAME. Needs no GPU.
 #
@@ -63,7 +63,10 @@ function(egpu_add_plugin name)
   endforeach()
   _egpu_compile_program(object "${arg_PROGRAMS}")
   set(checked "${CMAKE_CURRENT_BINARY_DIR}/${name}.checked")
+  # The plugin of before goes first: after a refusal it would run on as if it were this one. (No $<TARGET_FILE>: the
+  # plugin depends on this.)
   add_custom_command(OUTPUT "${checked}"
+    COMMAND "${CMAKE_COMMAND}" -E rm -f "${CMAKE_CURRENT_BINARY_DIR}/${name}.so"
     COMMAND "${EGPU_PROGRAM}" check --quiet "${object}"
     COMMAND "${CMAKE_COMMAND}" -E touch "${checked}"
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
@@ -82,8 +85,15 @@ function(egpu_add_plugin name)
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LINK_DEPENDS "${EGPU_SDK_DIR}/plugin.map")
   target_link_options(${name} PRIVATE "-Wl,--version-script=${EGPU_SDK_DIR}/plugin.map" -Wl,--no-undefined -Wl,--as-needed)
-  add_custom_command(TARGET ${name} POST_BUILD COMMAND "${EGPU_PROGRAM}" plugin check --quiet $<TARGET_FILE:${name}>
-    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" VERBATIM)
+  # No step of the link: that would delete the file that the check complains of. The build fails until it is well.
+  set(plugin_checked "${CMAKE_CURRENT_BINARY_DIR}/${name}.so.checked")
+  add_custom_command(OUTPUT "${plugin_checked}"
+    COMMAND "${EGPU_PROGRAM}" plugin check --quiet $<TARGET_FILE:${name}>
+    COMMAND "${CMAKE_COMMAND}" -E touch "${plugin_checked}"
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
+    DEPENDS ${name} ${EGPU_PROGRAM_TARGET} VERBATIM
+    COMMENT "Checking plugin ${name}")
+  add_custom_target(${name}_checked ALL DEPENDS "${plugin_checked}")
   if(EGPU_PROGRAM_TARGET)
     add_dependencies(${name} ${EGPU_PROGRAM_TARGET})
   endif()

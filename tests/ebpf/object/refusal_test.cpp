@@ -48,6 +48,23 @@ TEST(ObjectRefusal, NamesTheSourceLine) {
     EXPECT_THAT(object.error().quoted[0].text, HasSubstr("total += ctx->bytes"));
 }
 
+TEST(ObjectRefusal, NamesWhatIsThereInsteadOfAProgramForAGpu) {
+    const auto object = read_fixture("linux_only.bpf.o");
+    ASSERT_FALSE(object);
+    EXPECT_THAT(object.error().message, HasSubstr("program in SEC(\"uprobe\")"));
+    EXPECT_THAT(object.error().where.file, HasSubstr("linux_only.bpf.c"));
+    EXPECT_EQ(object.error().where.line, 8u);
+}
+
+TEST(ObjectRefusal, AMapsDefinitionIsNotSaidToStandWhereItIsUsed) {
+    const auto object = read_fixture("map_bit_field_used.bpf.o");
+    ASSERT_FALSE(object);
+    EXPECT_EQ(object.errors().size(), 1u);
+    EXPECT_THAT(object.error().where.file, HasSubstr("map_bit_field_used.bpf.c"));
+    EXPECT_EQ(object.error().where.line, 0u);
+    EXPECT_TRUE(object.error().quoted.empty());
+}
+
 TEST(ObjectRefusal, SuggestsTheFieldThatWasMeant) {
     const auto object = read_fixture("unknown_field.bpf.o");
     ASSERT_FALSE(object);

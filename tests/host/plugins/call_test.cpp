@@ -182,6 +182,10 @@ TEST(PluginServices, FindingsAreCheckedBeforeTheyAreTaken) {
     finding.severity = EGPU_PLUGIN_HINT;
     finding.text = nullptr;
     EXPECT_EQ(host.report(host.session, &finding), EGPU_PLUGIN_FAILED);
+    finding.text = "few warps";
+    finding.id = "Small Grid";
+    EXPECT_EQ(host.report(host.session, &finding), EGPU_PLUGIN_FAILED);
+    EXPECT_STREQ(host.last_error(host.session), "a finding's id 'Small Grid' is none: [a-z0-9-]+");
     const auto findings = services.take_findings();
     ASSERT_EQ(findings.size(), 1u);
     EXPECT_EQ(findings[0].plugin, "plugin");

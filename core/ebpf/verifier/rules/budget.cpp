@@ -3,26 +3,63 @@
 // and a program at a load runs as often as the load does.
 #include <fmt/format.h>
 
+#include <cctype>
+#include <string_view>
+#include <utility>
+
 #include "ebpf/verifier/rules/rule.hpp"
 
 namespace egpu::ebpf {
+namespace {
+
+/// `for (` or `while (` stands in the line, as words, before a comment.
+bool begins_loop(std::string_view line) {
+    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    line = line.substr(0, line.find("//"));
+    for (const std::string_view word : {"for", "while"})
+        for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+            const auto behind = line.find_first_not_of(" \t", at + word.size());
+            if ((at == 0 || !is_word(line[at - 1])) && behind != std::string_view::npos && line[behind] == '(')
+                return true;
+        }
+    return false;
+}
+
+}  // namespace
+
+std::uint32_t place_of_loop(const Program& program, std::uint32_t start, std::uint32_t back) {
+    const LineInfo* last = program.line_of(back);
+    if (last == nullptr)
+        return back;
+    std::uint32_t place = back;
+    std::pair<std::uint32_t, std::uint32_t> least{UINT32_MAX, 0};  // line and column
+    for (std::uint32_t at = start; at <= back; ++at) {
+        const LineInfo* line = program.line_of(at);
+        if (line == nullptr || line->file != last->file || !begins_loop(line->text))
+            continue;
+        if (std::pair(line->line, line->column) < least) {
+            least = {line->line, line->column};
+            place = at;
+        }
+    }
+    return place;
+}
 
 Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limit, std::optional<std::uint32_t> loop) {
     if (worst <= limit)
         return std::nullopt;
     Refusal refusal;
-    const char* event = to_name(scene.program.point.event);
     if (loop) {
         const LineInfo* line = scene.program.line_of(*loop);
         const bool known = line != nullptr && line->line != 0;
         refusal.code = "EGPU-V009";
-        refusal.message = known
-                              ? fmt::format("the loop at line {} may not end within {} instructions", line->line, limit)
-                              : fmt::format("this loop may not end within {} instructions", limit);
+        refusal.message = known ? fmt::format("the loop {} line {} may not end within {} instructions",
+                                              begins_loop(line->text) ? "at" : "around", line->line, limit)
+                                : fmt::format("this loop may not end within {} instructions", limit);
         refusal.why = fmt::format(
-            "no bound was found in following it so far; a program at gpu/{} may take {} a firing, and a GPU that hangs "
+            "no bound was found in following it so far; a program at {} may take {} a firing, and a GPU that hangs "
             "must be reset",
-            event, limit);
+            scene.program.section, limit);
         refusal.fix =
             "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end sooner";
         refusal.at = loop;
@@ -30,8 +67,8 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
     }
     refusal.code = "EGPU-V010";
     refusal.message = fmt::format("the program can take more than {} instructions a firing", limit);
-    refusal.why = fmt::format("its longest path takes {} or more; it runs at every gpu/{}, and {} is the limit there",
-                              worst, event, limit);
+    refusal.why = fmt::format("its longest path takes {} or more; it runs at every {}, and {} is the limit there",
+                              worst, scene.program.section, limit);
     refusal.fix = "do less here, or move the work to gpu/kernel_exit, where 4096 are allowed";
     return refusal;
 }

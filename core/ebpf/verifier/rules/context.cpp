@@ -42,8 +42,8 @@ Refusal no_such_field(const Scene& scene, const Span& span, std::uint32_t bytes)
     for (const ContextField& field : context_fields())
         if (field.offset == span.first && field.bytes == bytes && field.in_mem_context &&
             scene.context == ContextKind::kernel)
-            refusal.why = fmt::format("'{}' exists at events of memory accesses only; this program runs at gpu/{}",
-                                      field.name, to_name(scene.program.point.event));
+            refusal.why = fmt::format("'{}' exists at events of memory accesses only; this program runs at {}",
+                                      field.name, scene.program.section);
     for (const ContextField& field : context_fields()) {
         const bool inside = span.first >= field.offset && span.end <= field.offset + std::int64_t{field.bytes};
         if (inside && field.bytes != bytes && field_named(scene.context, field.name) != nullptr &&
@@ -82,9 +82,9 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
     if (!is_known_at(*field, scene.program.point)) {
         const bool is_latency = field->when == ContextField::When::return_events;
         refusal.code = "EGPU-V012";
-        refusal.message =
-            is_latency ? fmt::format("'{}' is not known yet at gpu/{}", field->name, to_name(scene.program.point.event))
-                       : fmt::format("'{}' is not known at {}", field->name, to_section(scene.program.point));
+        refusal.message = is_latency
+                              ? fmt::format("'{}' is not known yet at {}", field->name, scene.program.section)
+                              : fmt::format("'{}' is not known at {}", field->name, to_section(scene.program.point));
         refusal.why = is_latency ? "it ends when the value is there"
                                  : "it is a launch's time from its first thread to enter to its last to leave";
         refusal.fix = is_latency ? "use gpu/load_return or gpu/atomic_return" : "use SEC(\"gpu.grid/kernel_exit\")";

@@ -37,8 +37,8 @@ Verdict check_map_available(const Scene& scene, std::uint32_t index) {
         unavailable(map, fmt::format("lives outside the GPU's memory ({}), which is not available yet", flag),
                     fmt::format("leave {} out: the map is then in GPU memory and read 20 times a second", flag));
     if (per_access(scene.program.point.event))
-        refusal.why = fmt::format("an access over the bus at every gpu/{} would be thousands of times slower; {}",
-                                  to_name(scene.program.point.event), refusal.why);
+        refusal.why = fmt::format("an access over the bus at every {} would be thousands of times slower; {}",
+                                  scene.program.section, refusal.why);
     return refusal;
 }
 

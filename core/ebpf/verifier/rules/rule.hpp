@@ -103,6 +103,8 @@ Verdict check_local_call(const Scene& scene, std::uint32_t target);
 Verdict check_return(const Scene& scene);
 Verdict check_stack_depth(const Scene& scene, std::uint32_t bytes);
 // budget.cpp: V009, V010, V011
+/// Of a loop from `start` to its jump back, an instruction of the line that says for or while; `back` where none does.
+std::uint32_t place_of_loop(const Program& program, std::uint32_t start, std::uint32_t back);
 Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limit, std::optional<std::uint32_t> loop);
 Refusal endless_loop(std::uint32_t loop);
 Refusal too_complex(std::uint32_t steps);

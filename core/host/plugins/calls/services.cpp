@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/names.hpp"
+#include "host/plugins/plugin_file.hpp"
 
 namespace egpu::host {
 namespace {
@@ -141,6 +142,8 @@ std::int32_t PluginServices::report(const egpu_plugin_finding* given) {
                              finding.kernel, finding.site,        text_of(finding.text)};
     if (reported.id.empty() || reported.text.empty())
         return fail(EGPU_PLUGIN_FAILED, "a finding needs an id and a text");
+    if (!is_plugin_id(reported.id))
+        return fail(EGPU_PLUGIN_FAILED, fmt::format("a finding's id '{}' is none: [a-z0-9-]+", reported.id));
     if (finding.severity > EGPU_PLUGIN_ERROR)
         return fail(EGPU_PLUGIN_FAILED, fmt::format("a finding has no severity {}", finding.severity));
     if (finding.kernel != 0 && view_->catalogue.kernel(finding.kernel) == nullptr)

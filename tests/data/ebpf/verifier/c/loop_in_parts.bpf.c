@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// A loop whose jumps back are those of its body: clang puts the body behind the program's end.
+#include <egpu/bpf/egpu.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, egpu_kernel_id_t);
+	__type(value, egpu_count_t);
+} warps SEC(".maps");
+
+SEC("gpu.warp/kernel_entry")
+int hello(struct egpu_kernel_ctx *ctx)
+{
+	egpu_kernel_id_t kernel = ctx->kernel;
+	egpu_count_t *count = egpu_map_lookup_or_init(&warps, &kernel);
+
+	if (count) {
+		for (__u32 i = 0; i < ctx->grid_dim.x; i++)
+		{
+			if (*count & 1)
+			__sync_fetch_and_add(count, 1);
+		}
+	}
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
