@@ -15,6 +15,7 @@ constexpr std::size_t kHighest = 65536;
 constexpr std::size_t kDeepest = 16384;
 constexpr std::size_t kLayers = 2048;
 constexpr std::size_t kFacesOfCubes = 2046;
+constexpr std::size_t kRowAlignment = 16;  ///< the widest access to a surface
 constexpr unsigned kKnownFlags =
     CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER;
 
@@ -60,8 +61,13 @@ CUresult create(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR& shape) {
         auto array = std::make_shared<CudaArray>();
         array->context = &context;
         array->shape = shape;
-        array->image = {
-            0, *format, *kind, size(shape.Width), size(shape.Height), size(shape.Depth), shape.Width * format->bytes()};
+        array->image = {0,
+                        *format,
+                        *kind,
+                        size(shape.Width),
+                        size(shape.Height),
+                        size(shape.Depth),
+                        (shape.Width * format->bytes() + kRowAlignment - 1) / kRowAlignment * kRowAlignment};
         const LoadGate::Work work(context.loads);
         const auto memory = state.memory.of(context.device).allocate(array->image.bytes(), 512);
         if (!memory) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What textures and surfaces are made of: texels in device memory, and how they are fetched. An image is an array (rows
-// without padding, slice after slice) or memory of the application, taken as one row or as rows with a pitch.
+// What textures and surfaces are made of: texels in device memory, and how they are fetched. An image is an array (row
+// after row, slice after slice) or memory of the application, taken as one row or as rows with a pitch.
 #pragma once
 
 #include <array>
