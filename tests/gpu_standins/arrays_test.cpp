@@ -126,6 +126,13 @@ TEST_F(ArrayTest, CopiesOfEverySide) {
     std::vector<float> back(values.size());
     EXPECT_EQ(copy(solid, back, 4, 3, 2, false), CUDA_SUCCESS);
     EXPECT_EQ(back, values);
+    // Rows that are no multiple of what a surface reads at a time.
+    auto narrow = counted(3 * 2 * 2);
+    const CUarray odd = make(3, 2, 2);
+    EXPECT_EQ(copy(odd, narrow, 3, 2, 2, true), CUDA_SUCCESS);
+    std::vector<float> narrow_back(narrow.size());
+    EXPECT_EQ(copy(odd, narrow_back, 3, 2, 2, false), CUDA_SUCCESS);
+    EXPECT_EQ(narrow_back, narrow);
     EXPECT_EQ(copy(solid, values, 5, 3, 2, true), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(copy(solid, values, 4, 4, 2, true), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(copy(solid, values, 4, 3, 3, true), CUDA_ERROR_INVALID_VALUE);
