@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/simulated/libcudart/channels.hpp"
 
+#include <initializer_list>
+
 namespace egpu::simulated::runtime {
 namespace {
 
