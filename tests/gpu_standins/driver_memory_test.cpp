@@ -79,7 +79,7 @@ TEST_F(DriverTest, CopiesRows) {
     copy.dstPitch = 4;
     EXPECT_EQ(DRIVER(cuMemcpy2D_v2)(&copy), CUDA_ERROR_INVALID_VALUE);
     copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    EXPECT_EQ(DRIVER(cuMemcpy2D_v2)(&copy), CUDA_ERROR_NOT_SUPPORTED);
+    EXPECT_EQ(DRIVER(cuMemcpy2D_v2)(&copy), CUDA_ERROR_INVALID_HANDLE);
     EXPECT_EQ(DRIVER(cuMemcpy2D_v2)(nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 

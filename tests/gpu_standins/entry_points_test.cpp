@@ -70,7 +70,7 @@ TEST(EntryPoints, DependOnTheDefaultStream) {
 
 TEST(EntryPoints, RefuseWhatTheyDoNotKnow) {
     for (const char* name :
-         {"cuStreamBeginCaptureToGraph", "cuTexObjectCreate", "cuMemAlloc_v2", "cuNoSuchThing", ""}) {
+         {"cuStreamBeginCaptureToGraph", "cuMipmappedArrayCreate", "cuMemAlloc_v2", "cuNoSuchThing", ""}) {
         const Answer answer = ask(name, 13000);
         EXPECT_EQ(answer.result, CUDA_ERROR_NOT_FOUND) << name;
         EXPECT_EQ(answer.function, nullptr) << name;

@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures and graphs through the runtime's interface, with kernels registered as nvcc's generated code does it.
-#include "gpu/simulated/libcudart/runtime_types.h"
 #include "graph_fixture.hpp"
+#include "runtime_fixture.hpp"
 
 namespace {
-
-void* runtime_library() {
-    static void* const library = [] {
-        (void)driver_library();  // the runtime opens libcuda.so.1 by that name and gets the one that is there
-        const std::string path = std::string(EGPU_BINARY_DIR) + "/lib/egpu/simulated/libcudart.so.13";
-        return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    }();
-    return library;
-}
-
-template <typename... Arguments>
-cudaError_t runtime(const char* name, Arguments... arguments) {
-    using Function = cudaError_t (*)(Arguments...);
-    const auto function = reinterpret_cast<Function>(dlsym(runtime_library(), name));
-    EXPECT_NE(function, nullptr) << name;
-    return function == nullptr ? cudaErrorUnknown : function(arguments...);
-}
 
 /// Host functions that stand for kernels; only their addresses count.
 void fill_stub() {}

@@ -18,6 +18,8 @@
 #include "gpu/device/driver_functions.h"
 
 #include "gpu/device/driver_graphs.h"
+
+#include "gpu/device/driver_arrays.h"
 #endif
 
 /* The version of the interface that egpu speaks. */

@@ -111,6 +111,7 @@ const std::set<std::string, std::less<>> kTestedElsewhere = {
     "trap",       "brkpt",                       // fault_test.cpp
     "bar",        "barrier", "shfl",     "vote",     "match",     "redux", "elect", "activemask",  // warp_test.cpp
     "mma",        "wmma",    "ldmatrix", "stmatrix", "movmatrix",                                  // matrix_test.cpp
+    "tex",        "tld4",    "txq",      "suld",     "sust",      "sured", "suq",                  // texture_test.cpp
     "setmaxnreg",                                                                                  // cluster_test.cpp
 };
 

@@ -2,6 +2,8 @@
 #include "counted_run.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 
 #include "base/names.hpp"
 #include "inject/codegen/grids.hpp"
@@ -16,6 +18,48 @@ simulated::Dimensions dimensions(const launches::Extent& extent) {
 }
 
 }  // namespace
+
+/// As tests/launches/objects.cpp makes them with a driver: four f32 a texel, read by whole numbers, clamped at the
+/// edges.
+Result<std::vector<std::byte>> SimulatedMemory::object(const launches::Argument& argument) {
+    using Kind = launches::Argument::Kind;
+    if (argument.kind != Kind::texture && argument.kind != Kind::surface)
+        return launches::Memory::object(argument);
+    constexpr simulated::TexelFormat format{simulated::ChannelKind::floating, 4, 4};
+    const std::uint32_t width = argument.extent[0], height = argument.extent[1];
+    Area area{0, launches::patterned("f32", std::size_t{width} * height * format.channels)};
+    const auto address = memory_.allocate(area.initial.size());
+    if (!address)
+        return address.error();
+    area.address = *address;
+    simulated::ImageObject object;
+    object.is_surface = argument.kind == Kind::surface;
+    object.image = {area.address, format, simulated::ImageKind::two, width, height, 1, width * format.bytes()};
+    areas_.push_back(std::move(area));
+    if (auto filled = refill_objects(); !filled)
+        return filled.error();
+    const std::uint64_t handle = memory_.images().add(object);
+    std::vector<std::byte> bytes(sizeof handle);
+    std::memcpy(bytes.data(), &handle, sizeof handle);
+    return bytes;
+}
+
+Status SimulatedMemory::refill_objects() {
+    for (const auto& area : areas_)
+        if (auto copied = memory_.copy_in(area.address, area.initial.data(), area.initial.size()); !copied)
+            return copied;
+    return ok();
+}
+
+Result<std::vector<std::vector<std::byte>>> SimulatedMemory::contents_of_objects() const {
+    std::vector<std::vector<std::byte>> all;
+    for (const auto& area : areas_) {
+        auto& contents = all.emplace_back(area.initial.size());
+        if (auto copied = memory_.copy_out(contents.data(), area.address, contents.size()); !copied)
+            return copied.error();
+    }
+    return all;
+}
 
 void CountedRun::open(const std::string& folder, const LaunchLine& line) {
     line_ = line;
@@ -51,6 +95,8 @@ void CountedRun::launch(simulated::Module& module, std::unique_ptr<simulated::Pr
     }
     const auto refilled = buffers_.refill();
     ASSERT_TRUE(refilled) << to_text(refilled.error());
+    const auto objects = buffer_memory_.refill_objects();
+    ASSERT_TRUE(objects) << to_text(objects.error());
     profile = std::make_unique<simulated::Profile>(*kernel);
     printed_.clear();
     simulated::LaunchEnvironment environment;
@@ -81,8 +127,13 @@ void CountedRun::restore_variables() {
 
 Left CountedRun::take_left() const {
     auto contents = buffers_.contents();
+    auto objects = buffer_memory_.contents_of_objects();
     EXPECT_TRUE(contents);
-    return {contents ? std::move(*contents) : std::vector<std::vector<std::byte>>(), variables(), printed_};
+    EXPECT_TRUE(objects);
+    if (!contents || !objects)
+        return {};
+    std::move(objects->begin(), objects->end(), std::back_inserter(*contents));
+    return {std::move(*contents), variables(), printed_};
 }
 
 void CountedRun::run_original() {

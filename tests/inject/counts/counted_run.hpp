@@ -24,10 +24,14 @@ struct Left {
     bool operator==(const Left&) const = default;
 };
 
-/// The simulated GPU's memory as buffers of a table need it.
+/// The simulated GPU's memory as buffers of a table need it, with textures and surfaces of the pattern.
 class SimulatedMemory final : public launches::Memory {
 public:
     explicit SimulatedMemory(simulated::DeviceMemory& memory) : memory_(memory) {}
+    Result<std::vector<std::byte>> object(const launches::Argument& argument) override;
+    /// The pattern again in every texture and surface.
+    Status refill_objects();
+    Result<std::vector<std::vector<std::byte>>> contents_of_objects() const;
     Result<std::uint64_t> allocate(std::uint64_t bytes) override { return memory_.allocate(bytes); }
     Status copy_in(std::uint64_t to, const void* from, std::uint64_t bytes) override {
         return memory_.copy_in(to, from, bytes);
@@ -37,7 +41,13 @@ public:
     }
 
 private:
+    struct Area {
+        std::uint64_t address = 0;
+        std::vector<std::byte> initial;
+    };
+
     simulated::DeviceMemory& memory_;
+    std::vector<Area> areas_;
 };
 
 class CountedRun {

@@ -89,13 +89,17 @@ bool is_memory(const ExecutedInstruction& one, std::initializer_list<const char*
     return begins_with(one.opcode, prefixes) && !has(*one.instruction, "param");
 }
 bool is_load(const ExecutedInstruction& one) {
-    return is_memory(one, {"ld", "ldu", "ldmatrix", "wmma.load"});
+    return is_memory(one, {"ld", "ldu", "ldmatrix", "wmma.load", "tex", "tld4", "suld"});
 }
 bool is_store(const ExecutedInstruction& one) {
-    return is_memory(one, {"st", "stmatrix", "wmma.store"});
+    return is_memory(one, {"st", "stmatrix", "wmma.store", "sust"});
 }
 bool is_atomic(const ExecutedInstruction& one) {
-    return is_memory(one, {"atom", "red"});
+    return is_memory(one, {"atom", "red", "sured"});
+}
+/// Named by an object and coordinates: no address to wait for, and none of the spaces.
+bool is_image(const ExecutedInstruction& one) {
+    return begins_with(one.opcode, {"tex", "tld4", "suld", "sust", "sured"});
 }
 bool is_copy(const std::string& opcode) {
     return begins_with(opcode, {"cp.async", "cp.reduce.async"}) &&
@@ -107,8 +111,9 @@ bool is_copy(const std::string& opcode) {
 bool is_of(Event event, const ExecutedInstruction& one) {
     switch (event) {
         case Event::load:
-        case Event::load_return:
             return is_load(one);
+        case Event::load_return:
+            return is_load(one) && !is_image(one);
         case Event::store:
             return is_store(one);
         case Event::atomic:
@@ -182,7 +187,7 @@ Count expected_count(const std::vector<ExecutedInstruction>& instructions, const
         if (point.event == Event::instruction) {
             if (glob_matches(point.opcode_pattern, one.opcode))
                 add(count, executed.lanes, executed.groups);
-        } else if (!is_of(point.event, one)) {
+        } else if (!is_of(point.event, one) || (point.space && is_image(one))) {
             continue;
         } else if (point.event == Event::branch || point.event == Event::basic_block) {
             add(count, executed.lanes_there, executed.groups_there);

@@ -54,7 +54,10 @@ struct Side {
     std::size_t y;
     std::size_t z;
     std::size_t pitch;
-    std::size_t height;  ///< rows of a slice
+    std::size_t height;       ///< rows of a slice
+    CUarray array = nullptr;  ///< of arrays; found: its base, and it is device memory like any other
+    std::size_t slices = 0;   ///< of an array that was found
+    std::size_t row_bytes = 0;
 
     std::uint64_t row(std::size_t at_y, std::size_t at_z) const {
         return base + x + ((z + at_z) * height + y + at_y) * pitch;
@@ -63,8 +66,7 @@ struct Side {
 
 CUresult check_side(const Side& side, std::size_t width, std::size_t height, std::size_t depth) {
     if (side.type == CU_MEMORYTYPE_ARRAY) {
-        report("a copy names a CUDA array, which the simulated GPU has not got");
-        return CUDA_ERROR_NOT_SUPPORTED;
+        return CUDA_ERROR_INVALID_HANDLE;  // it was not found
     }
     if (side.type < CU_MEMORYTYPE_HOST || side.type > CU_MEMORYTYPE_UNIFIED) {
         return CUDA_ERROR_INVALID_VALUE;
@@ -79,6 +81,10 @@ CUresult check_side(const Side& side, std::size_t width, std::size_t height, std
     const std::size_t rows_most = most / std::max<std::size_t>(side.pitch, 1);
     const std::size_t slices = std::max<std::size_t>(side.z + depth, 1);
     if (side.y + height > rows_most || std::max(side.height, height) > rows_most / slices) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (side.slices != 0 &&
+        (side.x + width > side.row_bytes || side.y + height > side.height || side.z + depth > side.slices)) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     const bool several_rows = height > 1 || depth > 1;
@@ -116,12 +122,28 @@ struct Sides {
     Side from;
 };
 
+/// An array's rows in the memory that it is made of.
+void find_array(Side& side) {
+    const std::shared_ptr<CudaArray> array = driver().arrays.find(side.array);
+    if (side.type != CU_MEMORYTYPE_ARRAY || array == nullptr) {
+        return;
+    }
+    const Image& image = array->image;
+    side.type = CU_MEMORYTYPE_DEVICE;
+    side.base = image.address;
+    side.pitch = image.pitch;
+    side.height = image.height;
+    side.slices = image.slices;
+    side.row_bytes = image.row_bytes();
+}
+
 Sides sides_of(const CUDA_MEMCPY3D& copy) {
     Sides sides{{copy.dstMemoryType, base_of(copy.dstMemoryType, copy.dstHost, copy.dstDevice), copy.dstXInBytes,
-                 copy.dstY, copy.dstZ, copy.dstPitch, copy.dstHeight},
+                 copy.dstY, copy.dstZ, copy.dstPitch, copy.dstHeight, copy.dstArray},
                 {copy.srcMemoryType, base_of(copy.srcMemoryType, copy.srcHost, copy.srcDevice), copy.srcXInBytes,
-                 copy.srcY, copy.srcZ, copy.srcPitch, copy.srcHeight}};
+                 copy.srcY, copy.srcZ, copy.srcPitch, copy.srcHeight, copy.srcArray}};
     for (Side* side : {&sides.to, &sides.from}) {
+        find_array(*side);
         side->pitch = side->pitch == 0 ? side->x + copy.WidthInBytes : side->pitch;
         side->height = side->height == 0 ? side->y + copy.Height : side->height;
     }
@@ -204,12 +226,14 @@ CUresult copy_2d(const CUDA_MEMCPY2D* copy, CUstream stream, DefaultStream zero,
     whole.srcMemoryType = copy->srcMemoryType;
     whole.srcHost = copy->srcHost;
     whole.srcDevice = copy->srcDevice;
+    whole.srcArray = copy->srcArray;
     whole.srcPitch = copy->srcPitch;
     whole.dstXInBytes = copy->dstXInBytes;
     whole.dstY = copy->dstY;
     whole.dstMemoryType = copy->dstMemoryType;
     whole.dstHost = copy->dstHost;
     whole.dstDevice = copy->dstDevice;
+    whole.dstArray = copy->dstArray;
     whole.dstPitch = copy->dstPitch;
     whole.WidthInBytes = copy->WidthInBytes;
     whole.Height = copy->Height;

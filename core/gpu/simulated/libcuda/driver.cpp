@@ -132,6 +132,7 @@ void clear_context(DriverContext& context) {
     state.modules.remove_if(belongs);
     state.streams.remove_if(belongs);
     state.events.remove_if(belongs);
+    clear_images(context, state);
     const std::lock_guard lock(state.owned_mutex);
     for (auto one = state.owned.begin(); one != state.owned.end();) {
         if (one->second.context != &context) {

@@ -10,6 +10,7 @@
 
 #include "gpu/device/driver.h"
 #include "gpu/simulated/executor/device.hpp"
+#include "gpu/simulated/libcuda/arrays.hpp"
 #include "gpu/simulated/libcuda/device_memories.hpp"
 #include "gpu/simulated/libcuda/handles.hpp"
 #include "gpu/simulated/libcuda/objects.hpp"
@@ -49,6 +50,7 @@ struct Driver {
     Handles<Graph> graphs;
     Handles<GraphNode> nodes;
     Handles<GraphInstance> instances;
+    Handles<CudaArray> arrays;
 
     std::atomic<unsigned> captures{0};                 ///< in progress
     std::vector<std::shared_ptr<Capture>> in_capture;  ///< those; under graphs_mutex()
@@ -58,6 +60,9 @@ struct Driver {
 
     std::mutex owned_mutex;
     std::map<std::uint64_t, OwnedMemory> owned;  ///< by address
+
+    std::mutex images_mutex;
+    std::map<std::uint64_t, OwnedImage> images;  ///< texture and surface objects, by handle
 
     std::atomic<std::uint64_t> next_id{1};
     std::atomic<std::uint64_t> launches{0};  ///< %gridid counts them

@@ -12,13 +12,14 @@ using namespace egpu::simulated;
 
 namespace {
 
-constexpr std::size_t kPitch = 512;  ///< rows of cuMemAllocPitch begin at multiples of this
+constexpr std::size_t kPitch = 512;      ///< rows of cuMemAllocPitch begin at multiples of this
+constexpr std::size_t kAlignment = 512;  ///< of allocations: textures may lie over them from their first byte
 
 CUresult allocate(CUdeviceptr* address, std::size_t bytes, Driver& state, DriverContext& context) {
     if (address == nullptr || bytes == 0) {
         return CUDA_ERROR_INVALID_VALUE;
     }
-    egpu::Result<std::uint64_t> made = state.memory.of(context.device).allocate(bytes);
+    egpu::Result<std::uint64_t> made = state.memory.of(context.device).allocate(bytes, kAlignment);
     if (!made) {
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

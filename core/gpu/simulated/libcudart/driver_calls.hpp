@@ -66,6 +66,14 @@ namespace egpu::simulated::runtime {
     F(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)                                                                    \
     F(cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2)                                                                \
     F(cuMemcpy2DAsync, cuMemcpy2DAsync_v2)                                                                        \
+    F(cuMemcpy3DAsync, cuMemcpy3DAsync_v2)                                                                        \
+    F(cuArray3DCreate, cuArray3DCreate_v2)                                                                        \
+    F(cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2)                                                          \
+    F(cuArrayDestroy, cuArrayDestroy)                                                                             \
+    F(cuTexObjectCreate, cuTexObjectCreate)                                                                       \
+    F(cuTexObjectDestroy, cuTexObjectDestroy)                                                                     \
+    F(cuSurfObjectCreate, cuSurfObjectCreate)                                                                     \
+    F(cuSurfObjectDestroy, cuSurfObjectDestroy)                                                                   \
     F(cuMemsetD8Async, cuMemsetD8Async)                                                                           \
     F(cuMemsetD8, cuMemsetD8_v2)                                                                                  \
     F(cuMemsetD2D8Async, cuMemsetD2D8Async)                                                                       \

@@ -107,6 +107,98 @@ struct cudaFuncAttributes {
     int reserved[16];
 };
 
+/* Arrays, textures, surfaces. Handles are the driver's. */
+typedef CUarray cudaArray_t;
+typedef CUarray cudaArray_const_t;
+typedef CUtexObject cudaTextureObject_t;
+typedef CUsurfObject cudaSurfaceObject_t;
+
+enum cudaChannelFormatKind {
+    cudaChannelFormatKindSigned = 0,
+    cudaChannelFormatKindUnsigned = 1,
+    cudaChannelFormatKindFloat = 2,
+    cudaChannelFormatKindNone = 3
+};
+
+enum cudaTextureReadMode { cudaReadModeElementType = 0, cudaReadModeNormalizedFloat = 1 };
+
+struct cudaChannelFormatDesc {
+    int x, y, z, w; /* bits; 0: no such channel */
+    enum cudaChannelFormatKind f;
+};
+
+struct cudaExtent {
+    size_t width; /* in elements where an array takes part, else in bytes */
+    size_t height;
+    size_t depth;
+};
+
+struct cudaPos {
+    size_t x, y, z;
+};
+
+struct cudaPitchedPtr {
+    void* ptr;
+    size_t pitch;
+    size_t xsize;
+    size_t ysize;
+};
+
+struct cudaMemcpy3DParms {
+    cudaArray_t srcArray;
+    struct cudaPos srcPos;
+    struct cudaPitchedPtr srcPtr;
+    cudaArray_t dstArray;
+    struct cudaPos dstPos;
+    struct cudaPitchedPtr dstPtr;
+    struct cudaExtent extent;
+    enum cudaMemcpyKind kind;
+};
+
+struct cudaResourceDesc {
+    CUresourcetype resType; /* enum cudaResourceType has the driver's values */
+    union {
+        struct {
+            cudaArray_t array;
+        } array;
+        struct {
+            CUmipmappedArray mipmap;
+        } mipmap;
+        struct {
+            void* devPtr;
+            struct cudaChannelFormatDesc desc;
+            size_t sizeInBytes;
+        } linear;
+        struct {
+            void* devPtr;
+            struct cudaChannelFormatDesc desc;
+            size_t width;
+            size_t height;
+            size_t pitchInBytes;
+        } pitch2D;
+        struct {
+            int reserved[32];
+        } reserved;
+    } res;
+    unsigned flags;
+};
+
+struct cudaTextureDesc {
+    CUaddress_mode addressMode[3]; /* as are those of enum cudaTextureAddressMode and cudaTextureFilterMode */
+    CUfilter_mode filterMode;
+    enum cudaTextureReadMode readMode;
+    int sRGB;
+    float borderColor[4];
+    int normalizedCoords;
+    unsigned maxAnisotropy;
+    CUfilter_mode mipmapFilterMode;
+    float mipmapLevelBias;
+    float minMipmapLevelClamp;
+    float maxMipmapLevelClamp;
+    int disableTrilinearOptimization;
+    int seamlessCubemap;
+};
+
 struct cudaDeviceProp {
     char name[256];
     CUuuid uuid;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "gpu/simulated/memory/image_objects.hpp"
 
 namespace egpu::simulated {
 
@@ -100,6 +101,10 @@ public:
     /// Bytes that malloc in kernels holds.
     std::uint64_t heap_used() const { return heap_used_.load(std::memory_order_relaxed); }
 
+    /// Textures and surfaces over this memory.
+    ImageObjects& images() { return images_; }
+    const ImageObjects& images() const { return images_; }
+
     /// For kernels: a look-up without copies. The pointer is valid while a LaunchGuard exists.
     const Allocation* lookup(std::uint64_t address) const;
     /// Changes whenever an allocation goes away: cached look-ups from before are void.
@@ -129,6 +134,7 @@ private:
     void retire(Blocks::iterator block);
 
     const std::uint64_t capacity_;
+    ImageObjects images_;
     std::atomic<std::uint64_t> used_{0};
     std::atomic<std::uint64_t> heap_used_{0};
     std::atomic<std::uint64_t> generation_{1};

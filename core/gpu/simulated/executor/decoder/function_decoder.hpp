@@ -136,6 +136,16 @@ private:
     void decode_wmma_move(Parts& parts, bool loads);
     void decode_row_matrices(bool loads);
     void decode_transpose();
+    // image.cpp
+    std::optional<Geometry> take_geometry(Parts& parts);
+    bool take_object(const ptx::Operand& operand, const ImageForm& form, bool whole, std::vector<Place>& places);
+    bool finish_image(Parts& parts, std::size_t operands);
+    void emit_image(Instruction& instruction, const ImageForm& form, const std::vector<Place>& places);
+    void decode_fetch();
+    bool take_level(std::string_view level, const ImageForm& form);
+    void decode_surface_access(bool is_store);
+    void decode_surface_reduction();
+    void decode_image_query(bool of_surface);
     // hints.cpp
     bool form_is_known(const Parts& parts, bool known, std::size_t least, std::size_t most);
     void decode_fence();

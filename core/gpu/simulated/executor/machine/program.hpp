@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/simulated/executor/machine/image_form.hpp"
 #include "gpu/simulated/executor/machine/matrix.hpp"
 #include "gpu/simulated/executor/machine/type.hpp"
 
@@ -156,6 +157,7 @@ struct Program {
     std::vector<Place> places;
     std::vector<CallSite> calls;
     std::vector<MatrixForm> matrices;                ///< of wmma and mma: Instruction::target
+    std::vector<ImageForm> images;                   ///< of textures and surfaces: Instruction::target
     std::vector<std::uint32_t> branch_targets;       ///< of brx.idx: `list` is the first, `offset` the count
     std::vector<FunctionCode> functions;             ///< 0: the kernel
     std::vector<std::uint32_t> function_of_address;  ///< module function index -> index in functions or kNowhere
