@@ -44,7 +44,7 @@ int assemble_copies(const host::Pipeline& pipeline, const std::vector<host::Copy
         print_errors({error("EGPU-X053", "--assemble needs ptxas", "install a CUDA Toolkit, or set EGPU_PTXAS")});
         return kEnvironment;
     }
-    int result = kYes;
+    int result = copies.empty() ? kNo : kYes;
     for (const auto& copy : copies) {
         const auto& kernel = *pipeline.catalogue().kernel(copy.kernel_id);
         for (const auto* image : {&copy.image, &copy.bank_image}) {
@@ -143,8 +143,12 @@ int inject_files(const InjectOptions& options, const std::optional<Sampling>& sa
     if (pipeline.catalogue().kernels.empty() && pipeline.catalogue().diagnostics.empty())
         print_errors({error("EGPU-X064", "no kernel in any of the files",
                             "name a PTX file, or a program, library or fatbinary, with kernels (.entry)")});
-    return options.assemble.empty() ? print_copies(options, copies)
-                                    : assemble_copies(pipeline, copies, options.assemble);
+    const int result =
+        options.assemble.empty() ? print_copies(options, copies) : assemble_copies(pipeline, copies, options.assemble);
+    const bool refused = std::ranges::any_of(pipeline.catalogue().kernels, [](const host::Kernel& kernel) {
+        return kernel.state == host::KernelState::refused;
+    });
+    return result == kYes && refused ? static_cast<int>(kNo) : result;
 }
 
 /// The injection points of -p, else the one that is named.

@@ -46,7 +46,15 @@ bool is_null_constant(const Value& value) {
     return value.is_constant() && value.scalar.value() == 0;
 }
 
-/// Pointers into one object compare as their offsets do; addresses don't wrap around, so the order is the signed one.
+/// Nothing keeps a pointer's offset small until it is used: beyond this an address may have wrapped around, and says
+/// nothing of order, nor that it isn't 0. No object is as large.
+constexpr std::int64_t kFarthest = std::int64_t{1} << 29;
+
+bool may_wrap(const Scalar& offset) {
+    return offset.wide.signed_low < -kFarthest || offset.wide.signed_high > kFarthest;
+}
+
+/// Pointers into one object compare as their offsets do; where no address wraps around, the order is the signed one.
 JumpCode on_offsets(JumpCode operation) {
     switch (operation) {
         case kJgt:
@@ -70,7 +78,7 @@ bool assume_pointers(State& state, const Instruction& i, const Value& left, cons
         const Value& pointer = left.is_pointer() ? left : right;
         const bool is_null = (operation == kJeq) == outcome;
         if (pointer.kind != Kind::map_value_or_null)
-            return !is_null;
+            return !is_null || may_wrap(pointer.scalar);
         settle_null(state, pointer.identity, is_null);
         return true;
     }
@@ -78,6 +86,8 @@ bool assume_pointers(State& state, const Instruction& i, const Value& left, cons
     if (!left.same_base(right) || left.kind == Kind::map_value_or_null)
         return true;
     Scalar a = left.scalar, b = right.scalar;
+    if (operation != kJeq && operation != kJne && (may_wrap(a) || may_wrap(b)))
+        return true;
     return assume(on_offsets(operation), Width::bits64, outcome, a, b);
 }
 

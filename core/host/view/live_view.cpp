@@ -157,7 +157,7 @@ const char* copy_reason_text(std::uint32_t reason) {
         case EGPU_COPY_NO_SYMBOL:
             return "a variable that it uses was not found in the application's module";
         case EGPU_COPY_NO_MEMORY:
-            return "no GPU memory for the maps within the limit";
+            return "no GPU memory for the maps within the limit (--gpu-memory)";
         case EGPU_COPY_LOCAL_MEMORY:
             return "its copy needs more local memory than the context has: the driver would stall the launch";
         case EGPU_COPY_OTHER_CONTEXT:

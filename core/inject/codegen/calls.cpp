@@ -190,8 +190,8 @@ void Emitter::copy_value(std::uint32_t at, const std::string& result) {
     if (site_.values.empty() || bytes == 0) {
         if (facts.result && *facts.result == 0)
             refuse(at, "EGPU-P226",
-                   fmt::format("the value of this instruction (type {}) can't be read",
-                               site_.value_type.empty() ? "unknown" : site_.value_type),
+                   fmt::format("the program reads its value ({}), which can't be read",
+                               site_.value_type.empty() ? "of no known type" : "type " + site_.value_type),
                    "name the opcodes that the program is for in its section");
         else if (facts.result_needed)
             emit(fmt::format("mov.u64 {}, {}", result, kInvalid));

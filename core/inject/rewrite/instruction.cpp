@@ -26,6 +26,9 @@
 namespace egpu::inject {
 namespace {
 
+/// A program asks for the value of an instruction that has none that could be read; it may run elsewhere.
+constexpr std::string_view kNoValue = "EGPU-P226";
+
 bool is_at_memory(const FunctionWriter& writer, const Firing& firing) {
     const auto event = writer.request().programs[firing.program].program->point.event;
     return ebpf::context_of(event) == ebpf::ContextKind::mem;
@@ -42,12 +45,12 @@ bool has_control_flow(std::string_view text) {
 bool may_insert(FunctionWriter& writer, const Firing& firing, std::string_view text) {
     const std::size_t index = writer.index_of(*firing.site.anchor);
     if (!firing.site.behind && writer.inside_call_sequence(index)) {
-        writer.skip(firing, "EGPU-P256", "between the arguments of a call and the call, or its result");
+        writer.skip(firing, "EGPU-P256", "it stands between the arguments of a call and the call, or its result");
         return false;
     }
     if (!writer.straight_code_only(index) || (!has_control_flow(text) && !writer.request().spare_wgmma))
         return true;
-    writer.skip(firing, "EGPU-P255", "between wgmma.fence and commit_group");
+    writer.skip(firing, "EGPU-P255", "it stands between wgmma.fence and commit_group");
     return false;
 }
 
@@ -64,6 +67,10 @@ Result<std::string> text_of(FunctionWriter& writer, const Firings& firings, std:
             continue;
         auto one =
             is_at_memory(writer, *firing) ? memory_text(writer, *firing, base, latency) : plain_text(writer, *firing);
+        if (!one && one.error().code == kNoValue) {
+            writer.skip(*firing, kNoValue, one.error().message);
+            continue;
+        }
         if (!one)
             return one;
         if (may_insert(writer, *firing, *one))

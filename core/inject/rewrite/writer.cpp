@@ -49,7 +49,7 @@ void FunctionWriter::skip(const Firing& firing, std::string_view code, std::stri
     ProgramOutcome& outcome = result_.outcomes[firing.program];
     --outcome.sites;
     const bool block = request_.programs[firing.program].program->point.event == ebpf::Event::basic_block;
-    Diagnostic left_out = note(code, fmt::format("{}'{}' is not counted: it stands {}", block ? "the block from " : "",
+    Diagnostic left_out = note(code, fmt::format("{}'{}' is not counted: {}", block ? "the block from " : "",
                                                  firing.site.instruction->opcode, reason));
     left_out.where.file = std::string(request_.module->file_name(firing.site.source.file));
     left_out.where.line = firing.site.source.line;

@@ -194,5 +194,39 @@ TEST(Copy, SitesOfSeveralObjectsHaveOneNumber) {
     EXPECT_EQ(session.keys(session.map("bandwidth/traffic")).used(), 2u);
 }
 
+/// A value that no program can be given costs the program this instruction, not all programs the kernel.
+TEST(Copy, ValuesThatCannotBeRead) {
+    const std::string text = R"(.version 8.3
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<2>;
+	.reg .b128 %rq<3>;
+	ld.param.u64 %rd1, [a];
+	cvta.to.global.u64 %rd1, %rd1;
+	atom.global.add.u32 %r1, [%rd1], 1;
+	mov.b128 %rq1, {%rd1, %rd1};
+	atom.global.exch.b128 %rq2, [%rd1+16], %rq1;
+	st.global.u32 [%rd1+4], %r1;
+	ret;
+}
+)";
+    const auto module = ptx::parse(text, "values");
+    ASSERT_TRUE(module) << to_text(module.error());
+    Session session;
+    session.attach("atomics", "value_by_thread");
+    session.attach("bandwidth");
+    const auto copy = build_copy(session.request(*module, "k"));
+    ASSERT_TRUE(copy) << to_text(copy.error());
+    EXPECT_EQ(copy->outcomes[0].sites, 1u);
+    ASSERT_EQ(copy->outcomes[0].notes.size(), 1u);
+    EXPECT_EQ(copy->outcomes[0].notes[0].code, "EGPU-P226");
+    EXPECT_THAT(copy->outcomes[0].notes[0].message, ::testing::HasSubstr("'atom.global.exch.b128' is not counted: "));
+    EXPECT_EQ(copy->outcomes[1].sites, 3u);
+    EXPECT_THAT(copy->outcomes[1].notes, ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace egpu::inject
