@@ -5,13 +5,12 @@
 #include <cstring>
 
 #include "agent/driver/driver.hpp"
+#include "base/tensor_map.hpp"
 
 namespace egpu::agent {
 namespace {
 
 constexpr unsigned kMostDimensions = 5;
-/// Bytes of an element by its type's number in a map, four bits each (CUtensorMapDataType numbers them otherwise).
-constexpr std::uint64_t kElementBytes = 0x28442884421;
 
 struct Trial {
     CUtensorMapDataType type;
@@ -56,19 +55,19 @@ CUresult encoded(decltype(&cuTensorMapEncodeTiled) encode, const Trial& trial, C
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
-std::uint64_t field(const CUtensorMap& map, unsigned at, unsigned bits) {
+std::uint64_t value_of(const CUtensorMap& map, tensor_map::Field field) {
     std::uint64_t word = 0;
-    std::memcpy(&word, reinterpret_cast<const char*>(&map) + at / 64 * 8, sizeof(word));
-    return word >> at % 64 & ((std::uint64_t{1} << bits) - 1);
+    std::memcpy(&word, reinterpret_cast<const char*>(&map) + field.at / 64 * 8, sizeof(word));
+    return word >> field.at % 64 & ((std::uint64_t{1} << field.bits) - 1);
 }
 
 // As a copy reads it.
 std::uint64_t bytes_in(const CUtensorMap& map, unsigned dimensions) {
-    std::uint64_t bytes = kElementBytes >> 4 * field(map, 71, 4) & 15;
+    std::uint64_t bytes = tensor_map::kElementBytes >> 4 * value_of(map, tensor_map::kElementType) & 15;
     for (unsigned i = 0; i < dimensions; ++i) {
-        const bool has_stride = i > 0 || field(map, 75, 2) != 0;
-        const std::uint64_t stride = has_stride ? field(map, 416 + 3 * i, 3) + 1 : 1;
-        bytes *= field(map, 440 + 8 * i, 8) / stride + 1;
+        const bool has_stride = i > 0 || value_of(map, tensor_map::kInterleave) != 0;
+        const std::uint64_t stride = has_stride ? value_of(map, tensor_map::stride_of(i)) + 1 : 1;
+        bytes *= value_of(map, tensor_map::box_of(i)) / stride + 1;
     }
     return bytes;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether this driver lays tensor maps out as copies read them (inject/rewrite/tensor_maps.cpp has the bits).
+// Whether this driver lays tensor maps out as copies read them (base/tensor_map.hpp).
 #pragma once
 
 #include "gpu/device/driver.h"

@@ -96,12 +96,12 @@ bool send_image(const LoadedImage& image, std::uint32_t request) {
     head.relocatable = identity.relocatable ? 1 : 0;
     head.maxregisters = identity.maxregisters;
     head.optimisation_level = identity.optimisation_level;
-    // The simulated GPU has none, and would say so.
-    head.tensor_maps_known = view().header().simulated == 0 && tensor_maps_known() ? 1 : 0;
     copy_text(head.path, image.path);
     const bool known = was_sent(identity.hash);
     if (!known && image.bytes.empty())
         return false;
+    // Asked where copies are planned. The simulated GPU has no maps, and would say so.
+    head.tensor_maps_known = !known && view().header().simulated == 0 && tensor_maps_known() ? 1 : 0;
     const std::span<const std::byte> parts[] = {segment::bytes_of(head), image.bytes};
     const std::span<const std::span<const std::byte>> sent(parts, known ? 1 : 2);
     if (!usable(sender().send(EGPU_MESSAGE_IMAGE, request, sent, patience(kStall))))

@@ -51,7 +51,7 @@ struct CopyRequest {
     /// Nothing at all between wgmma.fence and commit_group: for a second build, where ptxas's advice on the first one
     /// (advice_count in compile.hpp) is more than on the reassembled copy.
     bool spare_wgmma = false;
-    /// The device's driver lays tensor maps out as rewrite/tensor_maps.cpp has it: the bytes of tensor copies are read
+    /// The device's driver lays tensor maps out as base/tensor_map.hpp has it: the bytes of tensor copies are read
     /// from them. Else no program is told.
     bool tensor_maps_known = false;
     /// Constants that may lie in the copy's own bank do (constants.hpp), and have to be made equal to the original's

@@ -52,7 +52,7 @@ struct RewriteRequest {
     SiteNumbers* site_numbers = nullptr;  ///< of rewrites of the module before this one, which it adds to; may be null
     std::uint32_t accumulator_budget = 4;
     bool spare_wgmma = false;        ///< nothing between wgmma.fence and commit_group
-    bool tensor_maps_known = false;  ///< tensor maps are laid out as tensor_maps.cpp has it
+    bool tensor_maps_known = false;  ///< tensor maps are laid out as base/tensor_map.hpp has it
     Target target;
     Table* table = nullptr;
     /// The register that holds the address of a module variable in a copy; "" where the name itself is used.

@@ -7,7 +7,7 @@
 //                     [%r1], [%rd1, {%r2, %r3}], [%r4];
 //   after:   {
 //            .reg .b32 %egpu_tensor_bytes, ...;
-//            mov.b32 %egpu_tensor_bytes, 0;                // for lanes that start none
+//            mov.b64 %egpu_tensor_kind, 0;                 // and the others
 //            @%p1 ld.u64 %egpu_tensor_kind, [%rd1+8];      // type of the elements
 //            @%p1 ld.u64 %egpu_tensor_strides, [%rd1+48];  // strides, and the box's first dimension
 //            @%p1 ld.u64 %egpu_tensor_box, [%rd1+56];      // its other dimensions
@@ -16,39 +16,45 @@
 //            }
 //            @%p1 cp.async.bulk.tensor.2d...
 //
-// How a map is laid out is nowhere written down. It was measured: an H200, driver 580.159, 2026-12-01, by encoding maps
-// that differ in one argument. The agent encodes maps on the driver at hand and compares before any copy is built this
-// way (core/agent/driver/tensor_maps.cpp has the same table): with another layout the bytes stay unknown. Bits:
-//
-//   71..74    element's type   0 u8, 1 u16, 2 u32, 3 s32, 4 u64, 5 s64, 6 f16, 7 f32 and tf32, 8 the same with
-//                              subnormals as zero, 9 f64, 10 bf16
-//   75..76    interleave       0: none, and the first dimension has no stride
-//   416+3i    stride of dimension i, less one; 3 bits
-//   440+8i    box in dimension i, less one; 8 bits
+// Where a map holds these is in base/tensor_map.hpp. Lanes that start no copy read zeroes; what they make of them is
+// not counted.
 #include "inject/rewrite/tensor_maps.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
+
+#include "base/tensor_map.hpp"
 
 namespace egpu::inject {
 namespace {
 
-/// Bytes of an element by its type's number, four bits each, from the lowest.
-constexpr std::uint64_t kElementBytes = 0x28442884421;
+/// The words of a map that are read: byte offset, and the register that holds the word.
+struct Word {
+    unsigned offset;
+    std::string_view name;
+};
+constexpr std::array<Word, 3> kWords{
+    {{8, "%egpu_tensor_kind"}, {48, "%egpu_tensor_strides"}, {56, "%egpu_tensor_box"}}};
+
+/// A field to %egpu_tensor_field.
+std::string extract(tensor_map::Field field) {
+    for (const auto& [offset, name] : kWords)
+        if (field.at / 64 * 8 == offset)
+            return fmt::format("\tbfe.u64 %egpu_tensor_field, {}, {}, {};\n", name, field.at % 64, field.bits);
+    return {};  // the fields all lie in these words
+}
 
 /// Elements of a dimension to %egpu_tensor_n: (box - 1) / stride + 1.
 std::string elements_of(std::uint32_t dimension) {
-    const bool is_first = dimension == 0;
-    std::string text =
-        is_first ? "\tbfe.u64 %egpu_tensor_field, %egpu_tensor_strides, 56, 8;\n"
-                 : fmt::format("\tbfe.u64 %egpu_tensor_field, %egpu_tensor_box, {}, 8;\n", 8 * (dimension - 1));
+    std::string text = extract(tensor_map::box_of(dimension));
     text += "\tcvt.u32.u64 %egpu_tensor_n, %egpu_tensor_field;\n";
-    text += fmt::format("\tbfe.u64 %egpu_tensor_field, %egpu_tensor_strides, {}, 3;\n", 32 + 3 * dimension);
+    text += extract(tensor_map::stride_of(dimension));
     text += "\tcvt.u32.u64 %egpu_tensor_stride, %egpu_tensor_field;\n";
-    if (is_first)
-        text +=
-            "\tbfe.u64 %egpu_tensor_field, %egpu_tensor_kind, 11, 2;\n"
-            "\tsetp.eq.u64 %egpu_tensor_plain, %egpu_tensor_field, 0;\n"
-            "\tselp.b32 %egpu_tensor_stride, 0, %egpu_tensor_stride, %egpu_tensor_plain;\n";
+    if (dimension == 0)
+        text += extract(tensor_map::kInterleave) +
+                "\tsetp.eq.u64 %egpu_tensor_plain, %egpu_tensor_field, 0;\n"
+                "\tselp.b32 %egpu_tensor_stride, 0, %egpu_tensor_stride, %egpu_tensor_plain;\n";
     text +=
         "\tadd.u32 %egpu_tensor_stride, %egpu_tensor_stride, 1;\n"
         "\tdiv.u32 %egpu_tensor_n, %egpu_tensor_n, %egpu_tensor_stride;\n"
@@ -64,9 +70,9 @@ std::string loads(const Firing& firing) {
         binding.guard.empty() ? "" : fmt::format("@{}{} ", binding.guard_negated ? "!" : "", binding.guard);
     const auto& map = firing.site.instruction->operands[static_cast<std::size_t>(firing.site.access.bytes_operand)];
     std::string text;
-    for (const auto& [name, offset] : {std::pair{"kind", 8}, std::pair{"strides", 48}, std::pair{"box", 56}}) {
-        text += fmt::format("\tmov.b64 %egpu_tensor_{}, 0;\n", name);
-        text += fmt::format("\t{}ld.u64 %egpu_tensor_{}, [{}+{}];\n", guard, name, map.base, map.integer + offset);
+    for (const auto& [offset, name] : kWords) {
+        text += fmt::format("\tmov.b64 {}, 0;\n", name);
+        text += fmt::format("\t{}ld.u64 {}, [{}+{}];\n", guard, name, map.base, map.integer + offset);
     }
     return text;
 }
@@ -86,16 +92,15 @@ std::string with_tensor_bytes(FunctionWriter& writer, const Firing& firing, std:
         "{\n\t.reg .pred %egpu_tensor_plain;\n"
         "\t.reg .b32 %egpu_tensor_bytes, %egpu_tensor_n, %egpu_tensor_stride;\n"
         "\t.reg .b64 %egpu_tensor_kind, %egpu_tensor_strides, %egpu_tensor_box, %egpu_tensor_field;\n";
-    before += loads(firing);
+    before += loads(firing) + extract(tensor_map::kElementType);
     before += fmt::format(
-        "\tbfe.u64 %egpu_tensor_field, %egpu_tensor_kind, 7, 4;\n"
         "\tcvt.u32.u64 %egpu_tensor_n, %egpu_tensor_field;\n"
         "\tshl.b32 %egpu_tensor_n, %egpu_tensor_n, 2;\n"
         "\tmov.b64 %egpu_tensor_field, {:#x};\n"
         "\tshr.u64 %egpu_tensor_field, %egpu_tensor_field, %egpu_tensor_n;\n"
         "\tcvt.u32.u64 %egpu_tensor_bytes, %egpu_tensor_field;\n"
         "\tand.b32 %egpu_tensor_bytes, %egpu_tensor_bytes, 15;\n",
-        kElementBytes);
+        tensor_map::kElementBytes);
     for (std::uint32_t dimension = 0; dimension < rank; ++dimension)
         before += elements_of(dimension);
     writer.count(13 + 8 * rank + 3);

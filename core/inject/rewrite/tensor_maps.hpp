@@ -9,7 +9,7 @@
 
 namespace egpu::inject {
 
-/// The register (32 bits) in which text of tensor_bytes_text leaves the bytes.
+/// The register (32 bits) that with_tensor_bytes fills.
 inline constexpr std::string_view kTensorBytes = "%egpu_tensor_bytes";
 
 /// The site's instruction copies through a tensor map whose box can be read.
