@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a tensor map (CUtensorMap, 128 bytes) holds what decides on the bytes of its box. How a map is laid out is nowhere
-// written down: this was measured on an H200, driver 580.159, 2026-12-01, by encoding maps that differ in one argument.
-// Copies read maps this way (inject/rewrite/tensor_maps.cpp) where the agent has found that the driver at hand writes
-// them so (agent/driver/tensor_maps.cpp); elsewhere the bytes stay unknown.
+// Where a tensor map (CUtensorMap, 128 bytes) holds what decides on the bytes of its box. How a map is laid out is
+// nowhere written down: this was measured on an H200, driver 580.159, 2026-12-01, by encoding maps that differ in one
+// argument. Copies read maps this way (inject/rewrite/tensor_maps.cpp) where the agent has found that the driver at
+// hand writes them so (agent/driver/tensor_maps.cpp); elsewhere the bytes stay unknown.
 #pragma once
 
 #include <cstdint>
