@@ -27,6 +27,7 @@ void add_plugin(CLI::App& app, int* exit_code);
 void add_plugin_trial(CLI::App& app);
 void add_doctor(CLI::App& app, int* exit_code);
 void add_inject(CLI::App& app, int* exit_code);
+void add_conformance(CLI::App& app, int* exit_code);
 /// Becomes egpu-ui, the program beside this one.
 void add_ui(CLI::App& app, int* exit_code);
 

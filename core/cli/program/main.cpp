@@ -99,6 +99,7 @@ int run_command_line(int argc, char** argv) {
     add_plugin(app, &exit_code);
     add_doctor(app, &exit_code);
     add_inject(app, &exit_code);
+    add_conformance(app, &exit_code);
     add_ui(app, &exit_code);
     add_plugin_trial(app);
     std::string topic;

@@ -84,7 +84,9 @@ Status Machine::step(const Instruction& i) {
 }
 
 Status Machine::load(const Instruction& i) {
-    const auto value = memory_.load(registers_[i.source] + extended(i.offset), access_bytes(i));
+    const std::uint64_t address = registers_[i.source] + extended(i.offset);
+    execution_.was_misaligned |= address % access_bytes(i) != 0;
+    const auto value = memory_.load(address, access_bytes(i));
     if (!value)
         return value.errors();
     return set(i.destination, mode_of(i) == kModeMemSigned ? sign_extended(*value, access_bytes(i)) : *value);
@@ -92,7 +94,9 @@ Status Machine::load(const Instruction& i) {
 
 Status Machine::store(const Instruction& i) {
     const auto value = class_of(i) == kClassSt ? extended(i.immediate) : registers_[i.source];
-    return memory_.store(registers_[i.destination] + extended(i.offset), access_bytes(i), value);
+    const std::uint64_t address = registers_[i.destination] + extended(i.offset);
+    execution_.was_misaligned |= address % access_bytes(i) != 0;
+    return memory_.store(address, access_bytes(i), value);
 }
 
 Status Machine::atomic(const Instruction& i) {

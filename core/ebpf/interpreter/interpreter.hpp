@@ -26,6 +26,7 @@ struct Execution {
     std::vector<std::byte> value;  ///< what egpu_value gives; empty: -EINVAL
     std::vector<std::uint64_t> arguments;
     std::uint64_t step_limit = 1'000'000;
+    bool was_misaligned = false;  ///< set by a load or store at an address that is no multiple of its size
 };
 
 /// r0, or the fault ("load of 8 bytes at offset 520 of the stack").

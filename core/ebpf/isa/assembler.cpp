@@ -329,6 +329,9 @@ bool Assembler::call(std::string_view rest) {
         i.source = kPseudoCall;
         if (!target(after, true))
             return false;
+    } else if (const auto through = parse_register(rest); through) {
+        i.opcode |= kSourceRegister;  // no instruction of RFC 9669, and refused: clang's, for a function pointer
+        i.destination = *through & 15;
     } else if (!immediate(i, rest)) {
         return false;
     }

@@ -87,6 +87,9 @@ struct FunctionContext {
     std::vector<Accumulator> accumulators;               ///< chosen by inject/rewrite; none in device functions
     std::uint32_t next_label = 0;                        ///< makes "$egpu_N" unique in the module
     Target required;                                     ///< raised by codegen: the .version the text needs
+    /// For programs that no verifier has seen: accesses to the stack and to values that may be misaligned, which would
+    /// stop a GPU, go byte by byte.
+    bool any_alignment = false;
 
     void require_version(std::uint32_t major, std::uint32_t minor);
 };

@@ -67,7 +67,12 @@ private:
     struct Place {
         enum class Kind { slot, local, map } kind = Kind::map;
         std::string slot;     ///< register of a stack slot
-        std::string address;  ///< "%egpu_d3+8"
+        std::string address;  ///< "%egpu_d3+8": `base`, "+" and `offset`, which is left out where it is 0
+        std::string base;
+        std::int64_t offset = 0;
+        bool is_aligned = false;  ///< known to be; by the verifier the others are
+
+        void at(std::string register_or_symbol, std::int64_t bytes);
     };
     void load(std::uint32_t at);
     void store(std::uint32_t at);
@@ -77,6 +82,9 @@ private:
     Place stack_place(std::uint32_t at, std::uint32_t depth, std::int64_t offset, std::uint32_t bytes);
     void read(std::uint32_t at, const Place& place, std::uint32_t bytes, bool is_signed, const std::string& to);
     void write(std::uint32_t at, const Place& place, std::uint32_t bytes, const std::string& from);
+    void read_word(const Place& place, std::uint32_t bytes, bool is_signed, const std::string& to);
+    void write_word(const Place& place, std::uint32_t bytes, const std::string& from);
+    bool goes_by_bytes(const Place& place, std::uint32_t bytes) const;
     const ebpf::StackSlot* slot_at(std::uint32_t depth, std::int64_t offset, std::uint32_t bytes) const;
     bool add_to_accumulator(std::uint32_t at, const std::string& operand);
 

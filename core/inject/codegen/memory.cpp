@@ -20,6 +20,12 @@ std::string offset_text(std::int64_t offset) {
 
 }  // namespace
 
+void Emitter::Place::at(std::string register_or_symbol, std::int64_t bytes) {
+    base = std::move(register_or_symbol);
+    offset = bytes;
+    address = base + offset_text(offset);
+}
+
 const StackSlot* Emitter::slot_at(std::uint32_t depth, std::int64_t offset, std::uint32_t bytes) const {
     for (const auto& slot : program_.stack)
         if (slot.depth == depth && offset >= slot.offset && offset + bytes <= slot.offset + slot.bytes)
@@ -41,10 +47,11 @@ Emitter::Place Emitter::stack_place(std::uint32_t at, std::uint32_t depth, std::
     }
     place.kind = Place::Kind::local;
     const std::int64_t position = slot->position + (offset - slot->offset);
-    if (position % bytes != 0)
+    place.is_aligned = position % bytes == 0;
+    if (!place.is_aligned && !function_.any_alignment)
         refuse(at, "EGPU-P223", fmt::format("an access of {} bytes to the stack is not aligned", bytes),
                "align the variable: misaligned accesses stop a GPU");
-    place.address = local_array() + offset_text(position);
+    place.at(local_array(), position);
     return place;
 }
 
@@ -55,26 +62,52 @@ Emitter::Place Emitter::place_of(std::uint32_t at, const Value& base, std::uint8
         return stack_place(at, base.map, base.offset + offset, bytes);
     if (base.kind == Value::Kind::stack) {
         place.kind = Place::Kind::local;
-        place.address = reg(number, program_.depths[at]) + offset_text(offset);
+        place.at(reg(number, program_.depths[at]), offset);
         return place;
     }
     if (!base.is_static_element() || layout_of(at, base.map) == nullptr) {
-        place.address = reg(number, program_.depths[at]) + offset_text(offset);
+        place.at(reg(number, program_.depths[at]), offset);
         return place;
     }
     const std::int64_t byte = base.offset + offset;
     if (byte < 0 || byte + bytes > layout_of(at, base.map)->value_bytes)
         refuse(at, "EGPU-P222", "an access outside a map's value reached the code generator",
                "report this as a defect of egpu");
-    if (byte % bytes != 0)
+    place.is_aligned = byte % bytes == 0;
+    if (!place.is_aligned && !function_.any_alignment)
         refuse(at, "EGPU-P223", fmt::format("an access of {} bytes to a map's value is not aligned", bytes),
                "align the field: misaligned accesses stop a GPU");
-    place.address = addresses_.base_of(base.map + map_base_, base.slot) + offset_text(byte);
+    place.at(addresses_.base_of(base.map + map_base_, base.slot), byte);
     return place;
 }
 
+bool Emitter::goes_by_bytes(const Place& place, std::uint32_t bytes) const {
+    return function_.any_alignment && bytes > 1 && !place.is_aligned && place.kind != Place::Kind::slot;
+}
+
+/// Byte by byte, where it must:
+///     ld.local.u8 %d0, [a+3]; shl.b64 %d0, %d0, 8; ld.local.u8 %d1, [a+2]; or.b64 %d0, %d0, %d1; ...
 void Emitter::read(std::uint32_t at, const Place& place, std::uint32_t bytes, bool is_signed, const std::string& to) {
     (void)at;
+    if (!goes_by_bytes(place, bytes)) {
+        read_word(place, bytes, is_signed, to);
+        return;
+    }
+    const std::string sum = registers_.b64(), part = registers_.b64();
+    for (std::uint32_t byte = bytes; byte-- > 0;) {
+        Place one = place;
+        one.at(place.base, place.offset + byte);
+        const bool is_highest = byte + 1 == bytes;
+        read_word(one, 1, is_signed && is_highest, is_highest ? sum : part);
+        if (is_highest)
+            continue;
+        emit(fmt::format("shl.b64 {}, {}, 8", sum, sum));
+        emit(fmt::format("or.b64 {}, {}, {}", sum, sum, part));
+    }
+    emit(fmt::format("mov.b64 {}, {}", to, sum));
+}
+
+void Emitter::read_word(const Place& place, std::uint32_t bytes, bool is_signed, const std::string& to) {
     const char sign = is_signed ? 's' : 'u';
     if (place.kind == Place::Kind::map) {
         const char* form = has_scoped_atomics() ? "ld.relaxed.gpu.global" : "ld.volatile.global";
@@ -97,6 +130,21 @@ void Emitter::read(std::uint32_t at, const Place& place, std::uint32_t bytes, bo
 
 void Emitter::write(std::uint32_t at, const Place& place, std::uint32_t bytes, const std::string& from) {
     (void)at;
+    if (!goes_by_bytes(place, bytes)) {
+        write_word(place, bytes, from);
+        return;
+    }
+    const std::string rest = registers_.b64();
+    emit(fmt::format("mov.b64 {}, {}", rest, from));
+    for (std::uint32_t byte = 0; byte < bytes; ++byte) {
+        Place one = place;
+        one.at(place.base, place.offset + byte);
+        write_word(one, 1, rest);
+        emit(fmt::format("shr.u64 {}, {}, 8", rest, rest));
+    }
+}
+
+void Emitter::write_word(const Place& place, std::uint32_t bytes, const std::string& from) {
     if (place.kind == Place::Kind::map) {
         const char* form = has_scoped_atomics() ? "st.relaxed.gpu.global" : "st.volatile.global";
         if (has_scoped_atomics())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs made at random that are safe by construction: aligned accesses inside the stack and the memory they are
-// given, jumps forward only.
+// Programs made at random that are safe by construction: accesses inside the stack and the memory they are given,
+// aligned unless asked for otherwise, jumps forward only.
 #pragma once
 
 #include <random>
@@ -13,7 +13,7 @@ namespace egpu::inject::testing {
 /// Assembly of a function with memory of 64 bytes in r1; all registers, stack words and the memory go into its result.
 class RandomProgram {
 public:
-    explicit RandomProgram(std::uint32_t seed) : random_(seed) {}
+    explicit RandomProgram(std::uint32_t seed, bool misaligned = false) : random_(seed), misaligned_(misaligned) {}
 
     std::string text(int length) {
         std::string out = "mov %r6, %r1\n";
@@ -68,7 +68,8 @@ private:
         const std::uint32_t size = below(4);
         const std::uint32_t bytes = 1u << size;
         const bool on_stack = below(2) == 0;
-        const std::uint32_t at = below((on_stack ? 32 : 64) / bytes) * bytes;
+        const std::uint32_t room = on_stack ? 32 : 64;
+        const std::uint32_t at = misaligned_ ? below(room - bytes + 1) : below(room / bytes) * bytes;
         const std::string place = on_stack ? fmt::format("[%r10-{}]", 32 - at) : fmt::format("[%r6+{}]", at);
         switch (below(5)) {
             case 0:
@@ -115,6 +116,7 @@ private:
     }
 
     std::mt19937_64 random_;
+    bool misaligned_;
     std::vector<int> pending_;
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs: the reference engine and the generated PTX on the simulated GPU agree on the result and on memory.
+// Random functions of memory: the reference engine and the generated PTX on the simulated GPU agree on the result and
+// on memory, also where accesses aren't aligned.
 #include <gmock/gmock.h>
 
 #include "ebpf/interpreter/interpreter.hpp"
+#include "inject/standalone/opaque.hpp"
+#include "inject/standalone/standalone.hpp"
 #include "random_program.hpp"
 #include "simulated.hpp"
-#include "wrapped.hpp"
 
 namespace egpu::inject::testing {
 namespace {
@@ -20,38 +22,57 @@ std::vector<std::byte> random_memory(std::uint32_t seed) {
     return bytes;
 }
 
-void compare(std::uint32_t seed, int length) {
-    const std::string text = RandomProgram(seed).text(length);
+/// What a program leaves: r0 and its memory.
+struct Left {
+    std::uint64_t result = 0;
+    std::vector<std::byte> memory;
+    bool operator==(const Left&) const = default;
+};
+
+void run_on_simulated_gpu(const std::vector<Instruction>& program, const std::vector<std::byte>& memory,
+                          std::uint32_t sm, bool any_alignment, const Left& expected, const std::string& what) {
+    const auto kernel = standalone_kernel(program, kBytes, sm, any_alignment);
+    ASSERT_TRUE(kernel) << to_text(kernel.error()) << what;
+    SimulatedSession session(kernel->maps);
+    session.write(kMemoryMap, 0, memory.data(), memory.size());
+    ASSERT_EQ(session.launch(kernel->ptx, StandaloneKernel::kEntry, kernel->table, 1, 1, {}), "")
+        << what << kernel->ptx;
+    ASSERT_EQ(session.read<std::uint64_t>(kResultMap, 0), expected.result) << what << kernel->ptx;
+    const auto after = session.read<std::array<std::byte, kBytes>>(kMemoryMap, 0);
+    ASSERT_TRUE(std::equal(after.begin(), after.end(), expected.memory.begin())) << what << kernel->ptx;
+}
+
+void compare(std::uint32_t seed, int length, bool misaligned) {
+    const std::string text = RandomProgram(seed, misaligned).text(length);
     const auto program = assemble(text);
     ASSERT_TRUE(program) << to_text(program.error()) << text;
-    std::vector<std::byte> memory = random_memory(seed);
-    const std::vector<std::byte> before = memory;
+    const std::vector<std::byte> before = random_memory(seed);
+    Left expected{0, before};
     Execution execution;
-    execution.memory = memory;
-    const auto expected = interpret(Object{}, *program, execution);
-    ASSERT_TRUE(expected) << to_text(expected.error()) << text;
-
-    const Object object = wrapped(*program, kBytes);
-    Harness harness(object, seed % 2 == 0 ? 60 : 75, 1);
-    const auto probe = harness.emit(object);
-    ASSERT_TRUE(probe) << to_text(probe.error()) << text;
-    SimulatedSession session(harness.layouts);
-    session.write(0, 0, before.data(), before.size());
-    const std::string ptx = harness.module(*probe);
-    ASSERT_EQ(session.run(ptx, harness.table, 1, 1, 0), "") << text << ptx;
-    ASSERT_EQ(session.read<std::uint64_t>(1, 0), *expected) << "seed " << seed << "\n" << text << ptx;
-    const auto after = session.read<std::array<std::byte, kBytes>>(0, 0);
-    ASSERT_TRUE(std::equal(after.begin(), after.end(), memory.begin())) << "seed " << seed << "\n" << text << ptx;
+    execution.memory = expected.memory;
+    const auto result = interpret(Object{}, *program, execution);
+    ASSERT_TRUE(result) << to_text(result.error()) << text;
+    expected.result = *result;
+    const std::uint32_t sm = seed % 2 == 0 ? 60 : 75;
+    const std::string what = fmt::format("seed {}\n{}", seed, text);
+    run_on_simulated_gpu(*program, before, sm, misaligned, expected, what);
+    run_on_simulated_gpu(with_hidden_constants(*program), before, sm, misaligned, expected,
+                         "hidden constants, " + what);
 }
 
 TEST(Random, ShortPrograms) {
     for (std::uint32_t seed = 1; seed <= 400 && !HasFatalFailure(); ++seed)
-        compare(seed, 12);
+        compare(seed, 12, false);
 }
 
 TEST(Random, LongPrograms) {
     for (std::uint32_t seed = 1001; seed <= 1200 && !HasFatalFailure(); ++seed)
-        compare(seed, 80);
+        compare(seed, 80, false);
+}
+
+TEST(Random, MisalignedAccesses) {
+    for (std::uint32_t seed = 2001; seed <= 2300 && !HasFatalFailure(); ++seed)
+        compare(seed, 30, true);
 }
 
 }  // namespace

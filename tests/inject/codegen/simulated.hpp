@@ -36,27 +36,36 @@ public:
         return total;
     }
 
-    /// "" or what went wrong.
+    /// "" or what went wrong, of the harness's kernel over `count` of so many threads.
     std::string run(const std::string& ptx, const Table& table, std::uint32_t blocks, std::uint32_t threads,
                     std::uint32_t count, std::uint32_t sm_count = 1) {
-        auto module = simulated::Module::load(ptx, "harness", memory_);
-        if (!module)
-            return to_text(module.error());
-        if (const auto* words = (*module)->variable("egpu_table"))
-            for (std::size_t word = 0; word < table.entries().size(); ++word) {
-                const auto& entry = table.entries()[word];
-                const std::uint64_t address =
-                    addresses_[entry.map] + layouts_[entry.map].device_offset_of(entry.slot, 0);
-                EXPECT_TRUE(memory_.copy_in(words->address + word * 8, &address, sizeof address));
-            }
-        auto kernel = (*module)->kernel("harness");
-        if (!kernel)
-            return to_text(kernel.error());
         auto data = memory_.allocate(std::uint64_t{4} * threads * 8 + 4096);
         std::array<std::byte, 12> parameters{};
         const std::uint64_t address = data ? *data : 0;
         std::memcpy(parameters.data(), &address, 8);
         std::memcpy(parameters.data() + 8, &count, 4);
+        return launch(ptx, "harness", table.entries(), blocks, threads, parameters, sm_count);
+    }
+
+    std::uint64_t address_of(std::uint32_t map) const { return addresses_[map]; }
+
+    /// "" or what went wrong, of a kernel with these parameters.
+    std::string launch(const std::string& ptx, const char* entry_point, const std::vector<TableEntry>& table,
+                       std::uint32_t blocks, std::uint32_t threads, std::span<const std::byte> parameters,
+                       std::uint32_t sm_count = 1) {
+        auto module = simulated::Module::load(ptx, "harness", memory_);
+        if (!module)
+            return to_text(module.error());
+        if (const auto* words = (*module)->variable("egpu_table"))
+            for (std::size_t word = 0; word < table.size(); ++word) {
+                const auto& entry = table[word];
+                const std::uint64_t address =
+                    addresses_[entry.map] + layouts_[entry.map].device_offset_of(entry.slot, 0);
+                EXPECT_TRUE(memory_.copy_in(words->address + word * 8, &address, sizeof address));
+            }
+        auto kernel = (*module)->kernel(entry_point);
+        if (!kernel)
+            return to_text(kernel.error());
         simulated::LaunchEnvironment environment;
         environment.memory = &memory_;
         environment.sm_count = sm_count;

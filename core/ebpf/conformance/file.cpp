@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance_file.hpp"
+#include "ebpf/conformance/file.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/files.hpp"
+#include "ebpf/interpreter/interpreter.hpp"
 
 namespace egpu::ebpf {
 namespace {
@@ -92,9 +93,27 @@ Result<ConformanceFile> read_conformance_file(const std::string& path) {
     return file;
 }
 
-std::string conformance_folder() {
-    const char* chosen = std::getenv("EGPU_BPF_CONFORMANCE");
-    return chosen != nullptr ? chosen : EGPU_SOURCE_DIR "/../shared/bpf_conformance";
+std::string outside_the_standard(const std::vector<Instruction>& program) {
+    constexpr std::uint8_t kCallThroughRegister = kCall | kSourceRegister;
+    for (std::size_t at = 0; at < program.size(); ++at) {
+        const Instruction& i = program[at];
+        if (i.opcode == kCallThroughRegister)
+            return "calls through a register, which RFC 9669 doesn't have";
+        if (i.opcode == kCall && i.source == 0)
+            return "calls a helper of the suite's own";
+        at += i.opcode == kLoadImmediate64 ? 1 : 0;
+    }
+    return {};
+}
+
+Result<ConformanceRun> interpret_conformance(const std::vector<Instruction>& program, std::vector<std::byte> memory) {
+    const Object object;
+    Execution execution;
+    execution.memory = memory;
+    const auto result = interpret(object, program, execution);
+    if (!result)
+        return result.errors();
+    return ConformanceRun{*result, execution.was_misaligned};
 }
 
 }  // namespace egpu::ebpf
