@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -20,7 +21,11 @@ public:
     bool done() const { return next_ >= bytes_.size(); }
     unsigned byte() { return done() ? 0 : bytes_[next_++]; }
     unsigned below(unsigned limit) { return byte() % limit; }
-    std::uint8_t a_register() { return static_cast<std::uint8_t>(below(10)); }
+    /// Often one of those that survive calls.
+    std::uint8_t a_register() {
+        const unsigned choice = byte();
+        return static_cast<std::uint8_t>(choice >= 128 ? 6 + choice % 3 : choice % 10);
+    }
 
 private:
     std::span<const std::uint8_t> bytes_;
@@ -157,6 +162,37 @@ void put_index(Choices& choices, std::vector<Instruction>& out) {
         out.push_back(make(kClassAlu64 | kMov, i, 0, 0, static_cast<std::int32_t>(i)));
 }
 
+/// What most programs are for: a lookup, and an addition to a word of the value.
+void put_count(Choices& choices, std::vector<Instruction>& out) {
+    put_lookup(choices, out);
+    out.back() = make(kClassJmp | kJeq, 0, 0, 0, 0);
+    const std::size_t test = out.size() - 1;
+    const unsigned form = choices.byte();
+    const unsigned number = form & 1 ? 6 + choices.below(3) : 1;
+    if ((form & 1) == 0)
+        out.push_back(make(kClassAlu64 | kMov, 1, 0, 0, small_number(choices)));
+    const bool wide = (form & 6) != 0;
+    const int offset = static_cast<int>(choices.below(4)) * 8 + ((form & 8) != 0 && !wide ? 4 : 0);
+    out.push_back(make(kClassStx | kModeAtomic | (wide ? 0x18u : 0u), 0, number, offset, kAdd));
+    out[test].offset = static_cast<std::int16_t>(out.size() - test - 1);
+    out.push_back(make(kClassAlu64 | kMov, 0, 0, 0, 0));
+    for (unsigned i = 1; i < 6; ++i)
+        out.push_back(make(kClassAlu64 | kMov, i, 0, 0, static_cast<std::int32_t>(i)));
+}
+
+/// A field of the context, or a part of one, as clang narrows loads.
+void put_field(Choices& choices, std::vector<Instruction>& out) {
+    const auto fields = context_fields();
+    const ContextField& field = fields[choices.below(static_cast<unsigned>(fields.size()))];
+    const unsigned form = choices.byte();
+    const unsigned bytes = form & 1 ? field.bytes : std::min(1u << (form >> 1 & 3), field.bytes);
+    const unsigned size = bytes == 8 ? 0x18 : bytes == 4 ? 0 : bytes == 2 ? 0x08 : 0x10;
+    const unsigned mode = (form & 8) != 0 && bytes < 8 ? kModeMemSigned : kModeMem;
+    const unsigned part = form & 1 ? 0 : choices.below(field.bytes / bytes) * bytes;
+    out.push_back(make(kClassLdx | mode | size, form & 16 ? 6 + choices.below(3) : choices.below(9), 9,
+                       static_cast<int>(field.offset + part), 0));
+}
+
 void put_other(Choices& choices, std::vector<Instruction>& out) {
     switch (choices.below(6)) {
         case 0: {
@@ -195,8 +231,26 @@ std::vector<Instruction> from_templates(std::span<const std::uint8_t> bytes) {
     for (unsigned i = 0; i < 9; ++i)
         if (i != 1)
             out.push_back(make(kClassAlu64 | kMov, i, 0, 0, static_cast<std::int32_t>(i)));
+    // Numbers that nobody knows before the program runs, and a stack with something in it.
+    if (const unsigned start = choices.byte(); start & 1) {
+        constexpr std::array<int, 4> kUnknown{104, 120, 36, 76};  // address, latency, lane, thread.x
+        for (unsigned i = 0; i < 3; ++i) {
+            const int field = kUnknown[(start >> (1 + 2 * i)) & 3];
+            out.push_back(make(kClassLdx | kModeMem | (field >= 104 ? 0x18u : 0u), 6 + i, 9, field, 0));
+        }
+        for (unsigned word = 1; word <= 4; ++word)
+            out.push_back(make(kClassStx | kModeMem | 0x18u, kFramePointer, 5 + word - (word == 4),
+                               -8 * static_cast<int>(word), 0));
+    }
     while (!choices.done() && out.size() < 400) {
-        switch (choices.below(11)) {
+        switch (choices.below(14)) {
+            case 11:
+                put_count(choices, out);
+                break;
+            case 12:
+            case 13:
+                put_field(choices, out);
+                break;
             case 0:
             case 1:
             case 2:
