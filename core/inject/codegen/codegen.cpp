@@ -3,8 +3,10 @@
 //
 //   bandwidth at a predicated load, its sums in registers:
 //   before:   @%p1 ld.global.f32 %f1, [%rd4];
-//   after:    @%p1 add.s64 %egpu_acc0, %egpu_acc0, 4;
-//             @%p1 add.s64 %egpu_acc1, %egpu_acc1, 1;
+//   after:    { selp.b32 %egpu_w0, 4, 0, %p1; cvt.u64.u32 %egpu_d0, %egpu_w0; add.s64 %egpu_acc0, %egpu_acc0, %egpu_d0;
+//   }
+//             { selp.b32 %egpu_w0, 1, 0, %p1; cvt.u64.u32 %egpu_d0, %egpu_w0; add.s64 %egpu_acc1, %egpu_acc1, %egpu_d0;
+//             }
 //             @%p1 ld.global.f32 %f1, [%rd4];
 //   a program with branches:
 //   after:    {

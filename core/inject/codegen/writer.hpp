@@ -47,6 +47,11 @@ public:
         text_ += other.text_;
         instructions_ += other.instructions_;
     }
+    /// Text of so many instructions, in a scope of its own or without registers.
+    void append(const std::string& text, std::uint32_t instructions) {
+        text_ += text;
+        instructions_ += instructions;
+    }
     const std::string& text() const { return text_; }
     std::uint32_t instructions() const { return instructions_; }
 

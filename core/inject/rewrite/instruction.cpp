@@ -3,7 +3,9 @@
 //
 //   before:  $L2: @%p1 add.s32 %r1, %r1, 4;        after:  $L2: <at basic_block>
 //                                                          <at instruction/add.*, guarded by %p1>
-//                                                          @%p1 add.s64 %egpu_acc0, %egpu_acc0, 1;
+//                                                          { selp.b32 %egpu_w0, 1, 0, %p1;
+//                                                            cvt.u64.u32 %egpu_d0, %egpu_w0;
+//                                                            add.s64 %egpu_acc0, %egpu_acc0, %egpu_d0; }
 //                                                          @%p1 add.s32 %r1, %r1, 4;
 //
 //   before:  @%p1 bra $L2;                         after:  <at branch, whichever way the lanes go>

@@ -72,10 +72,12 @@ std::string FunctionWriter::counts_at(const ptx::Instruction& instruction, bool 
         const Count& one = *each;
         if (one.after != after)
             continue;
-        for (const auto& add : one.adds)
-            text += fmt::format("\t{0}add.s64 {1}, {1}, {2};\n", one.guard,
-                                sums_->accumulators[add.accumulator].register_name, add.amount);
-        count(static_cast<std::uint32_t>(one.adds.size()));
+        for (const auto& add : one.adds) {
+            const EmittedProbe counted =
+                emit_register_add(one.guard, sums_->accumulators[add.accumulator].register_name, add.amount);
+            text += counted.text;
+            count(counted.instructions);
+        }
         if (one.shares.empty())
             continue;
         const EmittedProbe adds = emit_lane_adds(context_, one.shares);

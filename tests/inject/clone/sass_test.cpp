@@ -1,63 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The latency of a load or an atomic is measured in the machine code: between the two clock reads something waits for
-// it. (Of five ways to write it in PTX, three only measure the issue.) Instruction layout of sm_70 and later, 16 bytes:
-// opcode in bits 0 to 11; in the control field the scoreboard that the instruction sets when its result is there (bits
-// 110 to 112, 7 is none) and the ones it waits for (bits 116 to 121).
-#include <elf.h>
+// it. (Of five ways to write it in PTX, three only measure the issue.)
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "../session.hpp"
 #include "inject/compile/compile.hpp"
+#include "machine_code.hpp"
 
 namespace egpu::inject {
 namespace {
 
+using testing::MachineInstruction;
 using testing::Session;
-
-struct MachineInstruction {
-    std::uint32_t opcode = 0, sets = 7, waits = 0;
-    std::uint32_t special = 0;  ///< CS2R: the special register
-};
 
 constexpr std::uint32_t kReadSpecial = 0x805;  // CS2R
 constexpr std::uint32_t kLoadGlobal = 0x981;   // LDG with a uniform base or a descriptor
 constexpr std::uint32_t kLoadGlobalPlain = 0x381;
 constexpr std::uint32_t kAtomics[] = {0x3a8, 0x9a8, 0x3a9, 0x9a3};  // ATOMG: plain, descriptor, CAS, floating
 constexpr std::uint32_t kClock = 0x50;
-
-/// The code section of kernel k.
-std::vector<MachineInstruction> code_of(const std::vector<std::byte>& cubin) {
-    std::vector<MachineInstruction> code;
-    const auto at = [&]<typename T>(std::size_t offset, T& value) {
-        if (offset + sizeof value <= cubin.size())
-            std::memcpy(&value, cubin.data() + offset, sizeof value);
-    };
-    Elf64_Ehdr header{};
-    at(0, header);
-    Elf64_Shdr names{};
-    at(header.e_shoff + sizeof names * header.e_shstrndx, names);
-    for (std::size_t number = 0; number < header.e_shnum; ++number) {
-        Elf64_Shdr section{};
-        at(header.e_shoff + sizeof section * number, section);
-        char name[8] = {};
-        at(names.sh_offset + section.sh_name, name);
-        if (std::memcmp(name, ".text.k", 8) != 0)
-            continue;
-        for (std::size_t offset = 0; offset + 16 <= section.sh_size; offset += 16) {
-            std::uint64_t low = 0, high = 0;
-            at(section.sh_offset + offset, low);
-            at(section.sh_offset + offset + 8, high);
-            code.push_back({static_cast<std::uint32_t>(low & 0xfff), static_cast<std::uint32_t>(high >> 46 & 7),
-                            static_cast<std::uint32_t>(high >> 52 & 63), static_cast<std::uint32_t>(high >> 8 & 0xff)});
-        }
-    }
-    return code;
-}
 
 std::vector<std::size_t> places(const std::vector<MachineInstruction>& code, auto wanted) {
     std::vector<std::size_t> found;
@@ -112,7 +76,7 @@ std::vector<MachineInstruction> compiled(const std::string& ptxas, const char* s
     }
     const auto result = compile_ptx(ptxas, copy->ptx, "k", {architecture, {}, 60});
     EXPECT_TRUE(result) << (result ? "" : to_text(result.error()));
-    return result ? code_of(result->cubin) : std::vector<MachineInstruction>();
+    return result ? testing::code_of(result->cubin) : std::vector<MachineInstruction>();
 }
 
 /// Behind `from`, up to and with `to`, something waits for what the instruction at `at` sets when it is done.

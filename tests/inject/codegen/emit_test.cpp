@@ -28,16 +28,20 @@ TEST(Bandwidth, IsTwoAddsAtAnUnguardedLoad) {
     EXPECT_EQ(harness.function.required.ptx_minor, 3u);
 }
 
-TEST(Bandwidth, IsTwoPredicatedAddsAtAGuardedLoad) {
+TEST(Bandwidth, AddsAmountsOrZeroAtAGuardedLoad) {
     const Object object = bundled("bandwidth");
     Harness harness(object);
     harness.keep({{0, 0, 0}, {0, 0, 8}});
     harness.site.guard = "%p1";
-    EXPECT_EQ(emitted(harness, object).text,
-              "\t@%p1 add.s64 %egpu_acc0, %egpu_acc0, 4;\n\t@%p1 add.s64 %egpu_acc1, %egpu_acc1, 1;\n");
+    const auto add = [](int accumulator, const char* amounts) {
+        return fmt::format(
+            "\t{{\n\t.reg .b32 %egpu_w<1>;\n\t.reg .b64 %egpu_d<1>;\n\tselp.b32 %egpu_w0, {1}, %p1;\n"
+            "\tcvt.u64.u32 %egpu_d0, %egpu_w0;\n\tadd.s64 %egpu_acc{0}, %egpu_acc{0}, %egpu_d0;\n\t}}\n",
+            accumulator, amounts);
+    };
+    EXPECT_EQ(emitted(harness, object).text, add(0, "4, 0") + add(1, "1, 0"));
     harness.site.guard_negated = true;
-    EXPECT_EQ(emitted(harness, object).text,
-              "\t@!%p1 add.s64 %egpu_acc0, %egpu_acc0, 4;\n\t@!%p1 add.s64 %egpu_acc1, %egpu_acc1, 1;\n");
+    EXPECT_EQ(emitted(harness, object).text, add(0, "0, 4") + add(1, "0, 1"));
 }
 
 TEST(Bandwidth, WithoutAccumulatorsAddsToTheMap) {
