@@ -168,14 +168,27 @@ std::optional<Diagnostic> check_fields(const std::string& path, const YAML::Node
     return std::nullopt;
 }
 
+/// Of a mapping with a key that is none of `known`, what is wrong.
+std::optional<Diagnostic> check_keys(const std::string& path, const YAML::Node& node, const char* what,
+                                     const Strings& known, const char* form) {
+    for (const auto& each : node) {
+        const std::string name = each.first.IsScalar() ? each.first.Scalar() : "";
+        if (std::ranges::find(known, name) != known.end())
+            continue;
+        const auto near = nearest(name, known);
+        return wrong_row(path, each.first, fmt::format("{} has no key '{}'", what, name),
+                         near.empty() ? fmt::format("{} is {}", what, form) : fmt::format("did you mean '{}'?", near));
+    }
+    return std::nullopt;
+}
+
 /// What is wrong with an expected row whatever the map holds.
 std::optional<Diagnostic> check_row(const std::string& path, const YAML::Node& wanted, const host::Map& map) {
+    if (wanted.IsMap())
+        if (auto problem = check_keys(path, wanted, "a row", {"key", "value"}, "{ key: ..., value: ... }"))
+            return problem;
     if (!wanted.IsMap() || !wanted["key"] || !wanted["value"])
         return wrong_row(path, wanted, "a row is { key: ..., value: ... }");
-    for (const auto& each : wanted)
-        if (each.first.Scalar() != "key" && each.first.Scalar() != "value")
-            return wrong_row(path, each.first, fmt::format("a row has no '{}'", each.first.Scalar()),
-                             "a row is { key: ..., value: ... }");
     const auto& definition = map.definition;
     const bool histogram = definition.value.fields.size() == 1 && !definition.value.fields[0].histogram.empty();
     if (auto problem = check_fields(path, wanted["key"], definition.key, "key", true))
@@ -227,6 +240,9 @@ Result<Strings> compare_findings(const std::string& path, const PluginExpectatio
         return kernel != nullptr ? kernel->name : std::string();
     };
     for (const auto& wanted : expectation.rows) {
+        if (wanted.IsMap())
+            if (auto problem = check_keys(path, wanted, "a finding", {"id", "kernel"}, "{ id: ..., kernel: ... }"))
+                return std::move(*problem);
         if (!wanted.IsMap() || !wanted["id"])
             return wrong_row(path, wanted, "a finding is { id: ..., kernel: ... }, the kernel may be left out");
         bool good = false;
