@@ -24,8 +24,8 @@ std::string_view target_of(std::string_view section) {
 }  // namespace
 
 bool is_bpftime_program(std::string_view section, std::string_view program) {
-    return is_kernel_probe(section) && (program.starts_with("cuda__") || target_of(section) == kMemory ||
-                                        target_of(section) == kDirect);
+    return is_kernel_probe(section) &&
+           (program.starts_with("cuda__") || target_of(section) == kMemory || target_of(section) == kDirect);
 }
 
 Result<InjectionPoint> parse_bpftime_section(std::string_view section) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers of bpftime's GPU programs by its numbers (github.com/eunomia-bpf/bpftime, example/gpu): those with a meaning on
-// the GPU itself are taken, what would need a call to the host, or would change the application, is refused.
+// Helpers of bpftime's GPU programs by its numbers (github.com/eunomia-bpf/bpftime, example/gpu): those with a meaning
+// on the GPU itself are taken, what would need a call to the host, or would change the application, is refused.
 #include <algorithm>
 #include <array>
 
@@ -56,7 +56,8 @@ constexpr std::array kRefused{
     RefusedHelper{25, "bpf_perf_event_output", "bpftime keeps a ring of records per thread in the host's memory",
                   "count in a map, or write to a map of BPF_MAP_TYPE_RINGBUF where this egpu has it"},
     RefusedHelper{501, "ebpf_puts", kHost, "count in a map, and read that while the application runs"},
-    RefusedHelper{507, "bpf_cuda_exit", "it would end threads of the application: a program never changes what that does",
+    RefusedHelper{507, "bpf_cuda_exit",
+                  "it would end threads of the application: a program never changes what that does",
                   "leave it out: egpu observes kernels, it doesn't schedule them"},
 };
 

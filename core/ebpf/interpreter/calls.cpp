@@ -177,7 +177,8 @@ Status Machine::argument() {
 /// knows no SM's. The barrier orders nothing here: one thread runs.
 Status Machine::bpftime(HelperId id) {
     static constexpr std::string_view kSlot[] = {"warp"};
-    const auto fields = id == HelperId::bpftime_warp_slot ? std::span<const std::string_view>(kSlot) : bpftime_fields(id);
+    const auto fields =
+        id == HelperId::bpftime_warp_slot ? std::span<const std::string_view>(kSlot) : bpftime_fields(id);
     registers_[0] = 0;
     for (std::size_t index = 0; index < fields.size(); ++index) {
         const auto* field = field_named(ContextKind::kernel, fields[index]);

@@ -71,7 +71,8 @@ Result<TypeShape> shape_of(const Source& source, std::uint32_t section) {
 Result<MapDefinition> definition_of(const Source& source, std::uint32_t index, const std::string& name) {
     const auto& section = source.elf.sections()[index];
     const auto refused = [&](std::string what, std::string hint) {
-        auto wrong = error("EGPU-B025", fmt::format("global variables of section '{}' {}", name, what), std::move(hint));
+        auto wrong =
+            error("EGPU-B025", fmt::format("global variables of section '{}' {}", name, what), std::move(hint));
         wrong.where.file = source.path;
         return wrong;
     };

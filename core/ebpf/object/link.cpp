@@ -246,11 +246,12 @@ Status Linker::global_address(const ElfSymbol& symbol, Instruction& first, Instr
     if (map == maps_.end())
         return damaged(fmt::format("'{}' has no section", symbol_name(source_, symbol)));
     if (of_linux_.contains(symbol.section))
-        return error("EGPU-B050",
-                     fmt::format("'{}' is in section '{}', which programs for the Linux kernel use too: each side would "
-                                 "have its own",
-                                 symbol_name(source_, symbol), map->name),
-                     "keep what a GPU's programs use in a section of their own: SEC(\".data.gpu\")");
+        return error(
+            "EGPU-B050",
+            fmt::format("'{}' is in section '{}', which programs for the Linux kernel use too: each side would "
+                        "have its own",
+                        symbol_name(source_, symbol), map->name),
+            "keep what a GPU's programs use in a section of their own: SEC(\".data.gpu\")");
     if (!map->definition)
         return map->definition.error();
     const auto offset = static_cast<std::int64_t>(symbol.value) + first.immediate;

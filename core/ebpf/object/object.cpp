@@ -186,8 +186,8 @@ void each_map_load(Program& program, Use use) {
     for (std::size_t i = 0; i < code.size(); ++i) {
         if (code[i].opcode != kLoadImmediate64)
             continue;
-        const bool in_map = code[i].source == kPseudoMapValue &&
-                            code[i].immediate != static_cast<std::int32_t>(Object::kConstantsMap);
+        const bool in_map =
+            code[i].source == kPseudoMapValue && code[i].immediate != static_cast<std::int32_t>(Object::kConstantsMap);
         if (code[i].source == kPseudoMap || in_map)
             use(code[i]);
         ++i;

@@ -98,8 +98,8 @@ struct Object {
 };
 
 /// Reads an object (ELF bytes). Errors EGPU-B0xx: not ELF, not BPF, no BTF, unsupported map type, CO-RE against an
-/// unknown context field (names the field and egpu's version), unknown relocation. Global variables that programs write to
-/// are maps of one element each, named as libbpf names them ("counter.bss").
+/// unknown context field (names the field and egpu's version), unknown relocation. Global variables that programs write
+/// to are maps of one element each, named as libbpf names them ("counter.bss").
 Result<Object> read_object(std::span<const std::byte> elf, const std::string& path);
 
 /// Sets an option by name from text ("8", "true", "0x10"); EGPU-B03x with "did you mean".
