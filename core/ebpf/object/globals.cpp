@@ -16,7 +16,9 @@
 namespace egpu::ebpf {
 namespace {
 
-constexpr std::uint64_t kSectionLimit = std::uint64_t{1} << 20;  // of one value of a map
+constexpr std::uint64_t kSectionBytes = std::uint64_t{1} << 20;  // of one value of a map
+constexpr std::size_t kSectionLimit = 64;                        // each is looked for in all of BTF
+constexpr std::size_t kVariableLimit = 4096;                     // of a section
 
 std::string map_name(const std::string& path, std::string_view section) {
     constexpr std::size_t kNameBytes = 15, kSuffixBytes = 7;  // BPF_OBJ_NAME_LEN without its NUL; ".rodata"
@@ -44,7 +46,7 @@ std::vector<Variable> variables_of(const Source& source, std::uint32_t section) 
             continue;
         for (const auto& row : Btf::rows<btf_var_secinfo>(list)) {
             const btf_type* variable = source.btf.type(row.type);
-            if (variable == nullptr || Btf::kind(variable) != BTF_KIND_VAR)
+            if (variable == nullptr || Btf::kind(variable) != BTF_KIND_VAR || variables.size() > kVariableLimit)
                 continue;
             const bool is_static = reinterpret_cast<const btf_var*>(variable + 1)->linkage == BTF_VAR_STATIC;
             const auto place = is_static ? places.end() : places.find(source.btf.name(variable));
@@ -59,6 +61,8 @@ std::vector<Variable> variables_of(const Source& source, std::uint32_t section) 
 Result<TypeShape> shape_of(const Source& source, std::uint32_t section) {
     const auto variables = variables_of(source, section);
     const std::uint64_t room = source.elf.sections()[section].bytes;
+    if (variables.size() > kVariableLimit)
+        return error("EGPU-B025", fmt::format("more than {} of them", kVariableLimit), "keep them in an array");
     for (const auto& variable : variables) {
         const auto bytes = source.btf.bytes_of(variable.type);
         if (!bytes || variable.offset > room || *bytes > room - variable.offset)
@@ -76,7 +80,7 @@ Result<MapDefinition> definition_of(const Source& source, std::uint32_t index, c
         wrong.where.file = source.path;
         return wrong;
     };
-    if (section.bytes == 0 || section.bytes > kSectionLimit)
+    if (section.bytes == 0 || section.bytes > kSectionBytes)
         return refused(fmt::format("have {} bytes", section.bytes), "1 MiB fits; keep more in a map");
     if (!source.elf.relocations(index).empty())
         return refused("hold addresses", "keep numbers in them, not pointers");
@@ -116,6 +120,8 @@ std::vector<MapSource> read_globals(const Source& source) {
     for (std::uint32_t i = 1; i < source.elf.sections().size(); ++i) {
         if (!is_writable_data(source.elf.sections()[i]))
             continue;
+        if (maps.size() == kSectionLimit)
+            break;  // the address of a variable in a further one is refused: no map has it
         const auto name = map_name(source.path, source.elf.sections()[i].name);
         maps.push_back({name, i, 0, definition_of(source, i, name), true});
     }
