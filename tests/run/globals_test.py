@@ -46,8 +46,11 @@ def live():
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
         script = (f"set -e; {EGPU} run --summary {summary} -p kernel-times -- {WORKLOAD} loop --seconds 6 & "
-                  f"sleep 2; {EGPU} probe add {GLOBALS}; wait")
+                  f"sleep 2; {EGPU} probe add {GLOBALS}; sleep 1; {EGPU} map dump globals/globals.data; wait")
         done = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        lines = done.stdout.decode().splitlines()
+        check(any(line.split()[1:2] == ["left"] for line in lines) and any(line.split()[-1:] == ["-5"] for line in lines),
+              done.stdout.decode() + done.stderr.decode())
         with open(summary, encoding="utf-8") as file:
             found = {metric["name"].split(".", 1)[1]: metric.get("value") for metric in json.load(file)["metrics"]}
         check(found.get("count.calls"), done.stderr.decode())

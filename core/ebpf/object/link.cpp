@@ -269,6 +269,14 @@ void Linker::leave_to_linux(const Function& entry) {
         const Function& function = *reached[i];
         if (!linux_functions_.insert(&function).second)
             continue;
+        linux_instructions_ += function.count;
+        if (linux_instructions_ > kInstructionLimit) {
+            // Too much to look through: it may use all of them.
+            for (const auto& map : maps_)
+                if (map.is_section)
+                    of_linux_.insert(map.section);
+            return;
+        }
         const auto& code = code_of(function.section).instructions;
         const auto& relocations = source_.elf.relocations(function.section);
         const auto begin = std::uint64_t{function.first} * 8, end = begin + std::uint64_t{function.count} * 8;

@@ -63,6 +63,7 @@ private:
     std::map<std::uint32_t, PatchedCode> code_;
     std::size_t instructions_ = 0;  // of all programs so far
     std::set<const Function*> linux_functions_;
+    std::size_t linux_instructions_ = 0;
     std::set<std::uint32_t> of_linux_;  // sections of global variables
 };
 
