@@ -44,6 +44,14 @@ void check_program(const host::LoadedProbe& probe, const host::CheckedProgram& c
     fmt::print("{}", ebpf::check_report(*probe.object, program, *checked.verification));
 }
 
+void check_probe(const host::LoadedProbe& probe, const CheckOptions& options, Tally& tally) {
+    for (const auto& checked : probe.programs)
+        check_program(probe, checked, options, tally);
+    if (!options.quiet)
+        for (const auto& name : probe.object->linux_programs)
+            fmt::print("{}  for the Linux kernel: this version of egpu doesn't load it\n", name);
+}
+
 /// A probe set: all that it names, and the programs of all its probes.
 void check_set(const std::string& file, const CheckOptions& options, const ebpf::VerifierOptions& verifier,
                Tally& tally) {
@@ -55,8 +63,7 @@ void check_set(const std::string& file, const CheckOptions& options, const ebpf:
         return;
     }
     for (const auto& probe : asked->probes)
-        for (const auto& checked : probe.programs)
-            check_program(probe, checked, options, tally);
+        check_probe(probe, options, tally);
     fmt::print("{}  probe set, {} probe{}, {} expectation{}\n", read.set.name, asked->probes.size(),
                asked->probes.size() == 1 ? "" : "s", asked->expectations.size(),
                asked->expectations.size() == 1 ? "" : "s");
@@ -82,8 +89,7 @@ int check_files(const CheckOptions& options) {
             ++tally.refused;
             continue;
         }
-        for (const auto& checked : probe->programs)
-            check_program(*probe, checked, options, tally);
+        check_probe(*probe, options, tally);
     }
     if (!options.quiet)
         fmt::print("{} accepted, {} refused\n", tally.accepted, tally.refused);

@@ -87,6 +87,22 @@ bool all_usable(const std::vector<host::LoadedProbe>& probes, bool strict, std::
     return usable;
 }
 
+/// Programs for the Linux kernel in the same objects observe nothing yet: that is said, not left to be noticed.
+void name_linux_programs(const std::vector<host::LoadedProbe>& probes, std::vector<std::string>& said) {
+    for (const auto& probe : probes) {
+        const auto& names = probe.object->linux_programs;
+        if (names.empty())
+            continue;
+        Diagnostic left =
+            error("EGPU-A048", fmt::format("probe {}: {} {} for the Linux kernel, and not loaded by this "
+                                           "version of egpu",
+                                           probe.name, fmt::join(names, ", "), names.size() == 1 ? "is" : "are"));
+        left.severity = Severity::warning;
+        say(left);
+        said.push_back(to_text(left));
+    }
+}
+
 /// What a run is made with, once everything that it names is loaded.
 struct RunPlan {
     const RunOptions& options;
@@ -262,6 +278,7 @@ RunOutcome run_program(const RunOptions& options) {
                  std::move(asked->expectations),
                  {}};
     const Settled& settled = plan.settled;
+    name_linux_programs(asked->probes, plan.said);
     if (!all_usable(asked->probes, settled.strict, plan.said))
         return failed(host::kCannot);
     if (options.overhead && (settled.sample_launches > 1 || settled.launches != host::LaunchWindow{})) {

@@ -19,8 +19,11 @@ def problem_with(bpftool, path, folder):
         return f"gen skeleton: {skeleton.stderr}"
     name = os.path.basename(path).removesuffix(".bpf.o").replace("-", "_")
     source = os.path.join(folder, name + ".c")
+    types = run(bpftool, "btf", "dump", "file", path, "format", "c")
+    if types.returncode != 0:
+        return f"btf dump format c: {types.stderr}"
     with open(source, "w", encoding="utf-8") as file:
-        file.write(skeleton.stdout)
+        file.write(types.stdout + skeleton.stdout)  # global variables are of types of ours
     compiled = run(shutil.which("cc") or "gcc", "-fsyntax-only", "-x", "c", source)
     if compiled.returncode != 0:
         return f"the skeleton does not compile: {compiled.stderr}"

@@ -34,10 +34,14 @@ static void check_program(const Object& object, const Program& program) {
         if (wide && instruction.source == kPseudoMap)
             require(static_cast<std::uint32_t>(instruction.immediate) < object.maps.size(), "a map load names a map");
         if (wide && instruction.source == kPseudoMapValue) {
-            require(static_cast<std::uint32_t>(instruction.immediate) == Object::kConstantsMap,
-                    "addresses are of constants");
-            require(static_cast<std::uint32_t>(program.instructions[i + 1].immediate) <= object.constants.size(),
-                    "an address is inside the constants");
+            const auto map = static_cast<std::uint32_t>(instruction.immediate);
+            const auto at = static_cast<std::uint32_t>(program.instructions[i + 1].immediate);
+            if (map == Object::kConstantsMap) {
+                require(at <= object.constants.size(), "an address is inside the constants");
+            } else {
+                require(map < object.maps.size() && object.maps[map].is_array(), "other addresses are of arrays");
+                require(at <= object.maps[map].value_bytes, "an address is inside an element");
+            }
         }
         i += wide ? 1 : 0;
     }

@@ -71,6 +71,33 @@ TEST(Create, ReservedPrivateAndGoneAfterwards) {
     EXPECT_FALSE(std::filesystem::exists(file_of(name)));
 }
 
+/// Of maps that are there from the start, and of those that are added.
+TEST(Create, FirstValuesAreTheFirstSnapshot) {
+    MapDescription map{"probe/data", 4, 12, 1, 1, true};
+    map.initial = {std::byte{7}, std::byte{0}, std::byte{9}};
+    SegmentRequest request;
+    request.maps = {map, {"probe/none", 4, 8, 1, 1, true}};
+    request.reserve_bytes = 64 << 10;
+    Result<OwnedSegment> segment = OwnedSegment::create(request);
+    ASSERT_TRUE(segment);
+    ASSERT_TRUE(segment->add_maps({map}));
+    for (const std::uint32_t index : {0u, 2u}) {
+        maps::Snapshot snapshot;
+        ASSERT_EQ(copy_snapshot(segment->view(), index, &snapshot), maps::CopyResult::copied) << index;
+        const std::vector<std::byte> read(snapshot.bytes.begin(), snapshot.bytes.begin() + 3);
+        EXPECT_EQ(read, map.initial);
+        EXPECT_EQ(segment->view().snapshot(index, 0)[3], std::byte{0});
+    }
+    maps::Snapshot none;
+    EXPECT_NE(copy_snapshot(segment->view(), 1, &none), maps::CopyResult::copied);
+
+    map.initial.resize(13);
+    EXPECT_FALSE(OwnedSegment::create({.maps = {map}}));
+    MapDescription summed{"probe/sums", 4, 8, 1, 1, true, true};
+    summed.initial.resize(8);
+    EXPECT_FALSE(OwnedSegment::create({.maps = {summed}}));
+}
+
 TEST(Create, MapsThatComeLaterLieInTheReserve) {
     SegmentRequest request = bundled_programs();
     request.reserve_bytes = 256 << 10;

@@ -125,9 +125,15 @@ bool may_have(const Place& place, std::uint32_t map) {
 }
 
 std::span<const std::byte> first_content(std::uint32_t map) {
-    if (adds_up(map) || contents[map].ended.bytes == nullptr)
+    if (adds_up(map))
         return {};
-    return used(map, contents[map].ended);
+    if (contents[map].ended.bytes != nullptr)
+        return used(map, contents[map].ended);
+    // Nothing was drained into it yet: a snapshot that is there is what the egpu process laid there.
+    const egpu_map_entry& entry = view().map(map);
+    const std::uint32_t which = segment::load_acquire(entry.snapshot_index) & 1;
+    const std::uint32_t slots = std::min(segment::load_relaxed(entry.snapshot_slots[which]), view().used_slots(map));
+    return view().snapshot(map, which).first(view().geometry(map).layout().snapshot_bytes(slots));
 }
 
 bool has_parts(std::uint32_t map) {

@@ -18,7 +18,8 @@ bool adds_up(std::uint32_t map);
 /// Whether `place` may have the map: it adds up, or no other place has it.
 bool may_have(const Place& place, std::uint32_t map);
 
-/// What a place's memory of this map starts with: of a map that doesn't add up, what the place before it held.
+/// What a place's memory of this map starts with: of a map that doesn't add up, what the place before it held; of the
+/// first place, what the egpu process laid into the map's snapshot.
 std::span<const std::byte> first_content(std::uint32_t map);
 
 /// For the drain. A map's parts: `to` becomes what ended places held (zeroes without any), then each place's memory is

@@ -45,6 +45,12 @@ struct InjectionPoint {
 /// True where a section holds a program for the GPU ("gpu/", "gpu.warp/").
 bool is_gpu_section(std::string_view section);
 
+/// True for a program written for bpftime's GPU attachments: in a section of a kernel probe, with a name that begins
+/// with "cuda__".
+bool is_bpftime_program(std::string_view section, std::string_view program);
+/// The injection point that means the same; what egpu can't do is refused (EGPU-B016).
+Result<InjectionPoint> parse_bpftime_section(std::string_view section);
+
 /// EGPU-B010 ... with "did you mean": unknown granularity, event, space; granularity not offered at that event;
 /// what this version doesn't have yet (named in the message).
 Result<InjectionPoint> parse_section(std::string_view section);

@@ -86,7 +86,11 @@ std::span<const Helper> helpers() {
 
 const Helper* helper(std::uint32_t number) {
     const auto found = std::ranges::find(kHelpers, static_cast<HelperId>(number), &Helper::id);
-    return found == kHelpers.end() ? nullptr : &*found;
+    if (found != kHelpers.end())
+        return &*found;
+    const auto aliases = bpftime_helpers();
+    const auto alias = std::ranges::find(aliases, static_cast<HelperId>(number), &Helper::id);
+    return alias == aliases.end() ? nullptr : &*alias;
 }
 
 }  // namespace egpu::ebpf

@@ -20,9 +20,20 @@ enum class HelperId : std::uint32_t {
     map_lookup_or_init = 0x10003,
     value = 0x10004,
     argument = 0x10005,
+    // bpftime's numbers (bpftime_helpers.cpp)
+    bpftime_timer = 502,
+    bpftime_block_index = 503,
+    bpftime_block_size = 504,
+    bpftime_thread_index = 505,
+    bpftime_barrier = 506,
+    bpftime_grid_size = 508,
+    bpftime_sm = 509,
+    bpftime_warp_slot = 510,
+    bpftime_lane = 511,
 };
 
-enum class ArgumentKind { none, map, map_key, map_value, context, stack_buffer, constant, scalar };
+/// stack_buffer: its size is the next argument. stack_word: 8 bytes.
+enum class ArgumentKind { none, map, map_key, map_value, context, stack_buffer, stack_word, constant, scalar };
 enum class ReturnKind { scalar, map_value_or_null, error };
 
 struct Helper {
@@ -36,9 +47,20 @@ struct Helper {
 };
 
 std::span<const Helper> helpers();
+/// Accepted beside them for programs written for bpftime; not advertised.
+std::span<const Helper> bpftime_helpers();
+/// Fields that one of these gives: as its result, or written to its arguments in order; empty for the others.
+std::span<const std::string_view> bpftime_fields(HelperId id);
 /// By number; nullptr where unknown or not offered on a GPU.
 const Helper* helper(std::uint32_t number);
 /// A name for a number that Linux has and a GPU has not ("bpf_probe_read_kernel"), for messages; "" where unknown.
 std::string_view linux_helper_name(std::uint32_t number);
+
+/// What bpftime's programs call and a GPU program can't have, with the reason.
+struct RefusedHelper {
+    std::uint32_t number;
+    std::string_view name, why, fix;
+};
+const RefusedHelper* refused_helper(std::uint32_t number);
 
 }  // namespace egpu::ebpf

@@ -41,6 +41,7 @@ Status Machine::call(std::uint32_t number) {
         case HelperId::map_update_elem:
             status = update();
             break;
+        case HelperId::bpftime_timer:
         case HelperId::ktime_get_ns:
         case HelperId::time_ns:
             registers_[0] = execution_.time_ns;
@@ -60,6 +61,9 @@ Status Machine::call(std::uint32_t number) {
             break;
         case HelperId::argument:
             status = argument();
+            break;
+        default:
+            status = bpftime(known->id);
             break;
     }
     // A helper may use them: what they held is lost (RFC 9669 section 2).
@@ -97,7 +101,9 @@ std::vector<std::byte>* Machine::element(std::uint32_t map, ReferenceMap& storag
     }
     if (!make || (!definition.is_array() && storage.size() >= definition.max_entries))
         return nullptr;
-    return &storage.emplace(key, std::vector<std::byte>(definition.value_bytes)).first->second;
+    auto first = definition.initial;
+    first.resize(definition.value_bytes);
+    return &storage.emplace(key, std::move(first)).first->second;
 }
 
 Status Machine::lookup(bool make) {
@@ -164,6 +170,26 @@ Status Machine::argument() {
     if (index >= execution_.arguments.size())
         return fault(fmt::format("egpu_arg is asked for parameter {} of {}", index, execution_.arguments.size()));
     registers_[0] = execution_.arguments[index];
+    return ok();
+}
+
+/// Fields of the context, as a result or written to variables. A warp's slot is that in its block: the reference engine
+/// knows no SM's. The barrier orders nothing here: one thread runs.
+Status Machine::bpftime(HelperId id) {
+    static constexpr std::string_view kSlot[] = {"warp"};
+    const auto fields =
+        id == HelperId::bpftime_warp_slot ? std::span<const std::string_view>(kSlot) : bpftime_fields(id);
+    registers_[0] = 0;
+    for (std::size_t index = 0; index < fields.size(); ++index) {
+        const auto* field = field_named(ContextKind::kernel, fields[index]);
+        std::uint64_t value = 0;
+        if (field != nullptr && execution_.context.size() >= field->offset + field->bytes)
+            std::memcpy(&value, execution_.context.data() + field->offset, field->bytes);
+        if (fields.size() == 1)
+            registers_[0] = value;
+        else if (auto status = memory_.write(registers_[1 + index], std::as_bytes(std::span(&value, 1))); !status)
+            return status;
+    }
     return ok();
 }
 

@@ -48,6 +48,7 @@ private:
     Status update();
     Status value();
     Status argument();
+    Status bpftime(HelperId id);
     Result<std::uint32_t> map_of(std::uint64_t handle) const;
     Result<ReferenceMap*> storage_of(std::uint32_t map);
     /// The value's bytes, nullptr where there is none; arrays have all their elements.

@@ -88,13 +88,6 @@ Status read_options(const Source& source, Constants& constants) {
 
 }  // namespace
 
-bool is_writable_data(const ElfSection& section) {
-    const auto under = [&](std::string_view name) {
-        return section.name == name || (section.name.starts_with(name) && section.name[name.size()] == '.');
-    };
-    return under(".data") || under(".bss") || section.type == SHT_NOBITS;
-}
-
 Result<Constants> read_constants(const Source& source) {
     Constants out;
     for (std::size_t i = 1; i < source.elf.sections().size(); ++i) {

@@ -16,7 +16,4 @@ struct Constants {
 
 Result<Constants> read_constants(const Source& source);
 
-/// ".data", ".bss" and their kin: a section that programs could write to.
-bool is_writable_data(const ElfSection& section);
-
 }  // namespace egpu::ebpf

@@ -150,7 +150,7 @@ Status ElfFile::read_relocations(std::size_t section) {
     if (table.info >= sections_.size())
         return damaged(fmt::format("relocations {} belong to no section", table.name));
     const auto& target = sections_[table.info];
-    if (!target.is_code() && !target.name.starts_with(".rodata"))
+    if (!target.is_code() && !target.name.starts_with(".rodata") && !target.name.starts_with(".data"))
         return ok();  // of debug information and BTF: symbols give the same
     if (table.type == SHT_RELA || table.data.size() % sizeof(Elf64_Rel) != 0)
         return damaged(fmt::format("relocations {} have an unknown form", table.name));

@@ -202,7 +202,7 @@ Status Linker::load_address(const ElfRelocation& relocation, Instruction& first,
         return damaged(fmt::format("'{}' has no section", name));
     const auto offset = symbol.value + static_cast<std::uint64_t>(static_cast<std::int64_t>(first.immediate));
     for (std::size_t i = 0; i < maps_.size(); ++i) {
-        if (maps_[i].section != symbol.section || maps_[i].offset != offset)
+        if (maps_[i].is_section || maps_[i].section != symbol.section || maps_[i].offset != offset)
             continue;
         if (!maps_[i].definition)
             return maps_[i].definition.error();
@@ -218,10 +218,7 @@ Status Linker::data_address(const ElfSymbol& symbol, Instruction& first, Instruc
     const auto& section = source_.elf.sections()[symbol.section];
     const auto name = symbol_name(source_, symbol);
     if (is_writable_data(section))
-        return error(
-            "EGPU-B050",
-            fmt::format("'{}' is a global variable that can be written, which programs for the GPU don't have", name),
-            "keep it in a map; make a value that only the user sets `const volatile` (EGPU_OPTION)");
+        return global_address(symbol, first, second);
     const auto start = constants_.start_of_section.find(symbol.section);
     if (start == constants_.start_of_section.end())
         return section.is_code()
@@ -241,6 +238,64 @@ Status Linker::data_address(const ElfSymbol& symbol, Instruction& first, Instruc
     first.immediate = static_cast<std::int32_t>(Object::kConstantsMap);
     second.immediate = static_cast<std::int32_t>(start->second + offset);
     return ok();
+}
+
+Status Linker::global_address(const ElfSymbol& symbol, Instruction& first, Instruction& second) const {
+    const auto map = std::ranges::find_if(
+        maps_, [&](const MapSource& each) { return each.is_section && each.section == symbol.section; });
+    if (map == maps_.end())
+        return damaged(fmt::format("'{}' has no section", symbol_name(source_, symbol)));
+    if (of_linux_.contains(symbol.section))
+        return error(
+            "EGPU-B050",
+            fmt::format("'{}' is in section '{}', which programs for the Linux kernel use too: each side would "
+                        "have its own",
+                        symbol_name(source_, symbol), map->name),
+            "keep what a GPU's programs use in a section of their own: SEC(\".data.gpu\")");
+    if (!map->definition)
+        return map->definition.error();
+    const auto offset = static_cast<std::int64_t>(symbol.value) + first.immediate;
+    if (symbol.value > map->definition->value_bytes || offset < 0 || offset > map->definition->value_bytes)
+        return damaged(fmt::format("'{}' is outside its section", symbol_name(source_, symbol)));
+    first.source = kPseudoMapValue;
+    first.immediate = static_cast<std::int32_t>(map - maps_.begin());
+    second.immediate = static_cast<std::int32_t>(offset);
+    return ok();
+}
+
+void Linker::leave_to_linux(const Function& entry) {
+    std::vector<const Function*> reached{&entry};
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+        const Function& function = *reached[i];
+        if (!linux_functions_.insert(&function).second)
+            continue;
+        linux_instructions_ += function.count;
+        if (linux_instructions_ > kInstructionLimit) {
+            // Too much to look through: it may use all of them.
+            for (const auto& map : maps_)
+                if (map.is_section)
+                    of_linux_.insert(map.section);
+            return;
+        }
+        const auto& code = code_of(function.section).instructions;
+        const auto& relocations = source_.elf.relocations(function.section);
+        const auto begin = std::uint64_t{function.first} * 8, end = begin + std::uint64_t{function.count} * 8;
+        std::map<std::uint64_t, const ElfRelocation*> own;
+        for (auto next = std::ranges::lower_bound(relocations, begin, {}, &ElfRelocation::offset);
+             next != relocations.end() && next->offset < end; ++next) {
+            own.emplace(next->offset, &*next);
+            const auto section = source_.elf.symbols()[next->symbol].section;
+            if (section < source_.elf.sections().size() && is_writable_data(source_.elf.sections()[section]))
+                of_linux_.insert(section);
+        }
+        for (std::uint32_t at = function.first; at < function.first + function.count; ++at) {
+            if (code[at].opcode != kCall || code[at].source != kPseudoCall)
+                continue;
+            const auto relocation = own.find(std::uint64_t{at} * 8);
+            if (const auto to = callee(function, at, code[at], relocation == own.end() ? nullptr : relocation->second))
+                reached.push_back(*to);
+        }
+    }
 }
 
 void Linker::add_lines(const Function& function, std::uint32_t start, Program& program) const {

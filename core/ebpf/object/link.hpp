@@ -7,6 +7,7 @@
 
 #include "ebpf/object/constants.hpp"
 #include "ebpf/object/core.hpp"
+#include "ebpf/object/globals.hpp"
 #include "ebpf/object/maps.hpp"
 #include "ebpf/object/source.hpp"
 
@@ -27,7 +28,11 @@ public:
     Linker(const Source& source, const std::vector<Function>& functions, const std::vector<MapSource>& maps,
            const Constants& constants);
 
-    /// Instructions and lines of `entry` and all it calls. Map loads name an index of `maps`.
+    /// Global variables that a program for the Linux kernel uses, itself or in what it calls, are that kernel's: no
+    /// program linked afterwards has them.
+    void leave_to_linux(const Function& entry);
+
+    /// Instructions and lines of `entry` and all it calls. Map loads and addresses in maps name an index of `maps`.
     Status link(const Function& entry, Program& program);
 
 private:
@@ -44,6 +49,7 @@ private:
     Status relocate(const ElfRelocation& relocation, Instruction& first, Instruction* second) const;
     Status load_address(const ElfRelocation& relocation, Instruction& first, Instruction* second) const;
     Status data_address(const ElfSymbol& symbol, Instruction& first, Instruction& second) const;
+    Status global_address(const ElfSymbol& symbol, Instruction& first, Instruction& second) const;
     Result<const Function*> callee(const Function& function, std::uint32_t at, const Instruction& call,
                                    const ElfRelocation* relocation) const;
     void add_lines(const Function& function, std::uint32_t start, Program& program) const;
@@ -56,6 +62,9 @@ private:
     std::set<std::string> guarded_;
     std::map<std::uint32_t, PatchedCode> code_;
     std::size_t instructions_ = 0;  // of all programs so far
+    std::set<const Function*> linux_functions_;
+    std::size_t linux_instructions_ = 0;
+    std::set<std::uint32_t> of_linux_;  // sections of global variables
 };
 
 }  // namespace egpu::ebpf

@@ -45,6 +45,7 @@ private:
     std::optional<std::uint32_t> pointed(std::uint32_t type) const;
     Status take(RawMap& raw, std::string_view member, std::uint32_t type) const;
     Status check_type(const RawMap& raw) const;
+    Status take_bpftime_type(RawMap& raw) const;
     Status check_sizes(const RawMap& raw, const MapDefinition& map) const;
     Result<Placement> placement(const RawMap& raw) const;
     Result<TypeShape> shape(std::string_view what, std::uint32_t type, std::uint32_t bytes) const;
@@ -119,6 +120,34 @@ Status Reader::check_type(const RawMap& raw) const {
                    "use BPF_MAP_TYPE_HASH, ARRAY, PERCPU_HASH, PERCPU_ARRAY, LRU_HASH or RINGBUF");
 }
 
+/// Types of bpftime's maps for a GPU, where a map of ours means the same to all who read and write it.
+Status Reader::take_bpftime_type(RawMap& raw) const {
+    constexpr std::uint32_t kHash = 1501, kPerThread = 1502, kArray = 1503, kShared = 1504;
+    constexpr std::uint32_t kPerThreadOfHost = 1512, kArrayOfHost = 1513, kRing = 1527;
+    switch (raw.type) {
+        case kHash:
+            raw.type = static_cast<std::uint32_t>(MapType::hash);
+            return ok();
+        case kShared:
+            raw.flags |= kLinux;
+            [[fallthrough]];
+        case kArray:
+        case kArrayOfHost:  // in the host's memory there, where the GPU's can't be shared; here readers get copies
+            raw.type = static_cast<std::uint32_t>(MapType::array);
+            return ok();
+        case kPerThread:
+        case kPerThreadOfHost:
+            return refused("EGPU-B021", fmt::format("has type {}, bpftime's array with a value per thread", raw.type),
+                           "BPF_MAP_TYPE_PERCPU_ARRAY has one per SM, summed when read; for one per thread use "
+                           "BPF_MAP_TYPE_ARRAY with the thread's number as index");
+        case kRing:
+            return refused("EGPU-B021", fmt::format("has type {}, bpftime's ring of records per thread", raw.type),
+                           "count in a map, or use BPF_MAP_TYPE_RINGBUF where this egpu has it");
+        default:
+            return ok();
+    }
+}
+
 Result<Placement> Reader::placement(const RawMap& raw) const {
     if ((raw.flags & kMapped) != 0 && (raw.flags & kLinux) != 0)
         return refused("EGPU-B023", "is both EGPU_F_MAPPED and EGPU_F_LINUX", "choose where it lives");
@@ -190,6 +219,8 @@ Result<MapDefinition> Reader::read(std::uint32_t type) {
     for (const auto& member : Btf::rows<btf_member>(definition))
         if (auto status = take(raw, source_.btf.text(member.name_off), member.type); !status)
             return status.errors();
+    if (auto status = take_bpftime_type(raw); !status)
+        return status.errors();
     if (auto status = check_type(raw); !status)
         return status.errors();
     MapDefinition map;

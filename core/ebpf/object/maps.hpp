@@ -13,6 +13,7 @@ struct MapSource {
     std::uint32_t section = 0;
     std::uint64_t offset = 0;  ///< byte in the section, by which relocations name it
     Result<MapDefinition> definition;
+    bool is_section = false;  ///< of global variables: addresses inside it are used
 };
 
 Result<std::vector<MapSource>> read_maps(const Source& source);

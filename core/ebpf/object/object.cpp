@@ -64,8 +64,16 @@ private:
     Status read_programs();
     Status read_program(const Function& function, const std::string& section, Linker& linker);
     Status check_context(const Program& program) const;
+    bool takes_context_of_ours(const std::string& program) const;
     Diagnostic no_gpu_program(const std::vector<const Function*>& others) const;
     Status keep_usable_maps();
+    std::string section_of(const Function& function) const {
+        return std::string(source_.elf.sections()[function.section].name.substr(0, kNameLimit));
+    }
+    bool is_for_gpu(const Function& function) const {
+        const auto section = section_of(function);
+        return is_gpu_section(section) || is_bpftime_program(section, function.name);
+    }
     Diagnostic here(Diagnostic diagnostic) const {
         if (diagnostic.where.file.empty())
             diagnostic.where.file = source_.path;
@@ -88,17 +96,24 @@ Status Reader::read_program(const Function& function, const std::string& section
         return error("EGPU-B006", fmt::format("the object has more than {} programs", kProgramLimit));
     Program program;
     program.name = function.name;
-    program.section = section;
-    auto point = parse_section(section);
+    const bool of_bpftime = is_bpftime_program(section, function.name);
+    auto point = of_bpftime ? parse_bpftime_section(section) : parse_section(section);
     if (!point)
         return source_.at(point.error(), section, function.first);
     program.point = *std::move(point);
+    program.section = of_bpftime ? to_section(program.point) : section;
+    program.has_context = !of_bpftime || takes_context_of_ours(program.name);
     if (auto status = check_context(program); !status)
         return source_.at(status.error(), section, function.first);
     if (auto status = linker.link(function, program); !status)
         return status;
     object_.programs.push_back(std::move(program));
     return ok();
+}
+
+bool Reader::takes_context_of_ours(const std::string& program) const {
+    const auto argument = arguments_.find(program);
+    return argument != arguments_.end() && argument->second.starts_with("egpu_");
 }
 
 /// A kernel's context has no fields of an access; the other way round all is there.
@@ -139,9 +154,12 @@ Status Reader::read_programs() {
             }))
             errors.push_back(std::move(wrong));
     };
+    for (const auto& function : functions_)
+        if (function.is_global && section_of(function) != ".text" && !is_for_gpu(function))
+            linker.leave_to_linux(function);
     for (const auto& function : functions_) {
-        const std::string section(source_.elf.sections()[function.section].name.substr(0, kNameLimit));
-        if (is_gpu_section(section)) {
+        const auto section = section_of(function);
+        if (is_for_gpu(function)) {
             if (auto status = read_program(function, section, linker); !status)
                 for (const auto& wrong : status.errors())
                     add(here(wrong));
@@ -161,22 +179,27 @@ Status Reader::read_programs() {
     return ok();
 }
 
-/// Calls `use(instruction)` for each load of a map in a program.
+/// Calls `use(instruction)` for each load of a map, or of an address in one, in a program.
 template <typename Use>
 void each_map_load(Program& program, Use use) {
     auto& code = program.instructions;
     for (std::size_t i = 0; i < code.size(); ++i) {
         if (code[i].opcode != kLoadImmediate64)
             continue;
-        if (code[i].source == kPseudoMap)
+        const bool in_map =
+            code[i].source == kPseudoMapValue && code[i].immediate != static_cast<std::int32_t>(Object::kConstantsMap);
+        if (code[i].source == kPseudoMap || in_map)
             use(code[i]);
         ++i;
     }
 }
 
 /// In an object with programs for the Linux kernel, maps that no GPU program uses are theirs, whatever they are.
+/// Global variables are there for programs only: those that none uses are left out.
 Status Reader::keep_usable_maps() {
-    std::vector<bool> used(maps_.size(), object_.linux_programs.empty());
+    std::vector<bool> used(maps_.size());
+    for (std::size_t i = 0; i < maps_.size(); ++i)
+        used[i] = object_.linux_programs.empty() && !maps_[i].is_section;
     for (auto& program : object_.programs)
         each_map_load(program, [&](const Instruction& load) { used[static_cast<std::size_t>(load.immediate)] = true; });
     std::vector<std::int32_t> number(maps_.size(), -1);
@@ -203,6 +226,7 @@ Result<Object> Reader::read() {
     if (!maps)
         return here(maps.error());
     maps_ = *std::move(maps);
+    std::ranges::move(read_globals(source_), std::back_inserter(maps_));
     auto constants = read_constants(source_);
     if (!constants)
         return here(constants.error());

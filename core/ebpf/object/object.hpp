@@ -55,6 +55,7 @@ struct MapDefinition {
     Placement placement = Placement::device;
     TypeShape key, value;
     std::uint32_t source_line = 0;
+    std::vector<std::byte> initial;  ///< what the element of global variables holds at first; empty: zeroes
     bool per_sm() const { return type == MapType::percpu_hash || type == MapType::percpu_array; }
     bool is_array() const { return type == MapType::array || type == MapType::percpu_array; }
 };
@@ -76,8 +77,9 @@ struct Option {
 
 struct Program {
     std::string name;     ///< "count_traffic"
-    std::string section;  ///< "gpu/mem"
+    std::string section;  ///< "gpu/mem"; of a program for bpftime, what it means here
     InjectionPoint point;
+    bool has_context = true;  ///< false: its argument is none of our contexts, and no field may be read from it
     std::vector<Instruction> instructions;  ///< relocated; local functions it calls are appended behind it
     std::vector<LineInfo> lines;            ///< ascending
     const LineInfo* line_of(std::uint32_t instruction) const;
@@ -96,7 +98,8 @@ struct Object {
 };
 
 /// Reads an object (ELF bytes). Errors EGPU-B0xx: not ELF, not BPF, no BTF, unsupported map type, CO-RE against an
-/// unknown context field (names the field and egpu's version), writable globals, unknown relocation.
+/// unknown context field (names the field and egpu's version), unknown relocation. Global variables that programs write
+/// to are maps of one element each, named as libbpf names them ("counter.bss").
 Result<Object> read_object(std::span<const std::byte> elf, const std::string& path);
 
 /// Sets an option by name from text ("8", "true", "0x10"); EGPU-B03x with "did you mean".

@@ -217,4 +217,14 @@ Result<TypeShape> describe(const Btf& btf, std::uint32_t id) {
     return shape;
 }
 
+Result<TypeShape> describe(const Btf& btf, std::span<const Variable> variables) {
+    TypeShape shape;
+    Flattener flattener(btf);
+    for (const auto& variable : variables)
+        if (auto status = flattener.add(variable.name, variable.type, variable.offset, 0); !status)
+            return status.errors();
+    shape.fields = flattener.take();
+    return shape;
+}
+
 }  // namespace egpu::ebpf

@@ -116,9 +116,19 @@ private:
                     stack(facts_.arguments[1], 0, static_cast<std::uint32_t>(facts_.arguments[2].constant), false,
                           true);
                 break;
+            case HelperId::bpftime_barrier:
+                use_.has_effect = true;
+                break;
             default:
+                fields(bpftime_fields(static_cast<HelperId>(instruction_.immediate)));
                 break;
         }
+    }
+
+    /// Several go to variables, one is the result.
+    void fields(std::span<const std::string_view> names) {
+        for (std::size_t index = 0; names.size() > 1 && index < names.size(); ++index)
+            stack(facts_.arguments[index], 0, 8, false, true);
     }
 
     void update() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ebpf/helpers/helpers.hpp"
 #include "ebpf/specializer/graph.hpp"
 #include "ebpf/specializer/specializer.hpp"
 #include "ebpf/specializer/state.hpp"
@@ -64,6 +65,7 @@ private:
     Value update(std::uint32_t at, const State& state, InstructionFacts* facts);
     Value copy_value(std::uint32_t at, State& state);
     Value argument(std::uint32_t at, const State& state);
+    Value fields(std::uint32_t at, State& state, HelperId id);
     const MapDefinition* map_argument(std::uint32_t at, const State& state, std::uint32_t& index);
     /// The bytes behind a pointer where they are known; `sources` else.
     std::optional<std::vector<std::uint8_t>> known_bytes(const State& state, const Value& pointer, std::uint32_t count,

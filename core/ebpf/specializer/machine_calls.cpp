@@ -53,10 +53,25 @@ void Machine::call(std::uint32_t at, State& state, InstructionFacts* facts) {
         case HelperId::ktime_get_ns:
         case HelperId::time_ns:
         case HelperId::clock:
+        case HelperId::bpftime_timer:
             result = Value::unknown(kFromClock);
             break;
         case HelperId::get_smp_processor_id:
             result = Value::unknown(kFromSm);
+            break;
+        case HelperId::bpftime_barrier:
+            result = number(0);
+            break;
+        case HelperId::bpftime_warp_slot:
+            result = Value::unknown(kFromSm);
+            break;
+        case HelperId::bpftime_block_index:
+        case HelperId::bpftime_block_size:
+        case HelperId::bpftime_thread_index:
+        case HelperId::bpftime_grid_size:
+        case HelperId::bpftime_sm:
+        case HelperId::bpftime_lane:
+            result = fields(at, state, static_cast<HelperId>(i.immediate));
             break;
         default:
             refuse(at, "EGPU-V059", fmt::format("helper {} is not available on a GPU", i.immediate), "",
@@ -232,6 +247,24 @@ Value Machine::argument(std::uint32_t at, const State& state) {
     if (!index.is_constant())
         refuse(at, "EGPU-V059", "number of a kernel argument is no constant", "", "write egpu_arg(ctx, 0)");
     return Value::unknown(kFromArgument);
+}
+
+/// Fields of the context as a result, or written to variables.
+Value Machine::fields(std::uint32_t at, State& state, HelperId id) {
+    const auto names = bpftime_fields(id);
+    for (std::uint8_t index = 0; index < names.size(); ++index) {
+        const ContextField* field = field_named(ContextKind::kernel, names[index]);
+        const std::uint64_t sources = field == nullptr ? 0 : source_bit(*field);
+        if (names.size() == 1)
+            return Value::unknown(sources);
+        const Value to = state.reg(static_cast<std::uint8_t>(1 + index), code_.depth[at]);
+        if (to.kind != Kind::stack || !to.offset_known || !in_frame(to.offset, 8)) {
+            refuse(at, "EGPU-V056", "a helper writes to no known place of the stack", "", "give it a local variable");
+            return Value::unknown();
+        }
+        state.forget(to.map, to.offset, 8, sources);
+    }
+    return number(0);
 }
 
 }  // namespace egpu::ebpf::specializer

@@ -39,9 +39,13 @@ Value Machine::load_immediate(std::uint32_t at) {
     if (i.source == kPseudoMapValue) {
         if (static_cast<std::uint32_t>(i.immediate) == Object::kConstantsMap)
             return Value::constants_at(high.immediate);
-        refuse(at, "EGPU-V056", "address of a writable global variable",
-               "writable globals are not available in GPU programs", "keep the value in an array map");
-        return Value::unknown();
+        const auto map = static_cast<std::uint32_t>(i.immediate);
+        if (map >= object_.maps.size() || !object_.maps[map].is_array()) {
+            refuse(at, "EGPU-V056", "address in a map that is no array", "the object is damaged", "compile it again");
+            return Value::unknown();
+        }
+        return Value::element(map, keys_.number_of(map, std::vector<std::uint8_t>(object_.maps[map].key_bytes)),
+                              high.immediate);
     }
     return Value::of(static_cast<std::uint32_t>(i.immediate) | std::uint64_t{static_cast<std::uint32_t>(high.immediate)}
                                                                    << 32);

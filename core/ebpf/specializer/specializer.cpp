@@ -24,12 +24,13 @@ public:
     Slots(Machine& machine, const SlotOfKey& slot_of_key) : machine_(machine), slot_of_key_(slot_of_key) {}
 
     /// False where a key got no slot: its lookup is NULL, so the program must be looked at again.
-    bool give_out(const std::vector<InstructionFacts>& facts) {
-        for (const auto& fact : facts) {
+    bool give_out(const std::vector<InstructionFacts>& facts, const std::vector<Instruction>& instructions) {
+        for (std::size_t at = 0; at < facts.size(); ++at) {
+            const auto& fact = facts[at];
             if (fact.memory && fact.arguments.size() == 5 && !give(fact.memory->slot))
                 return false;
-            const bool looked_up = fact.arguments.size() == 5 && fact.destination_after.is_static_element();
-            if (looked_up && !give(fact.destination_after.slot))
+            const bool is_source = fact.arguments.size() == 5 || instructions[at].opcode == kLoadImmediate64;
+            if (is_source && fact.destination_after.is_static_element() && !give(fact.destination_after.slot))
                 return false;
         }
         return true;
@@ -121,7 +122,7 @@ Result<SpecializedProgram> specialize(const Object& object, const Program& progr
         if (!facts)
             return facts.errors();
         result.facts = *std::move(facts);
-        if (slots.give_out(result.facts))
+        if (slots.give_out(result.facts, code->instructions))
             break;
         slots.count_full(object.maps[slots.last_absent_map_].is_array());
     }

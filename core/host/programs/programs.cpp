@@ -63,7 +63,7 @@ void point_at_section(Diagnostic& problem) {
 /// An error of the object reader as a person wants it.
 std::vector<Diagnostic> improved(std::vector<Diagnostic> problems) {
     for (auto& problem : problems) {
-        if (problem.code == "EGPU-B004" || (problem.code >= "EGPU-B010" && problem.code <= "EGPU-B015"))
+        if (problem.code == "EGPU-B004" || (problem.code >= "EGPU-B010" && problem.code <= "EGPU-B016"))
             point_at_section(problem);
         problem.where.file = shortened(problem.where.file);
     }

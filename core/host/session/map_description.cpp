@@ -42,6 +42,7 @@ segment::MapDescription describe(const Map& map, const maps::Layout& layout) {
     const auto summed = summed_words(map.definition);
     description.adds_up = summed.has_value();
     description.narrow_words = summed.value_or(0);
+    description.initial = map.definition.initial;
     return description;
 }
 

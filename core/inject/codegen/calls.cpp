@@ -36,6 +36,7 @@ void Emitter::call(std::uint32_t at) {
         case HelperId::clock:
             emit(fmt::format("mov.u64 {}, %clock64", result));
             break;
+        case HelperId::bpftime_timer:
         case HelperId::ktime_get_ns:
         case HelperId::time_ns:
             emit(fmt::format("mov.u64 {}, %globaltimer", result));
@@ -43,7 +44,32 @@ void Emitter::call(std::uint32_t at) {
         case HelperId::get_smp_processor_id:
             emit(fmt::format("mov.b64 {}, {}", result, special32("%smid")));
             break;
+        case HelperId::bpftime_barrier:
+            effect("membar.sys");
+            break;
+        case HelperId::bpftime_warp_slot:
+            emit(fmt::format("mov.b64 {}, {}", result, special32("%warpid")));
+            break;
+        default:
+            fields(at, result);
+            break;
     }
+}
+
+/// Fields as a result, or written to variables, which hold 64 bits each.
+void Emitter::fields(std::uint32_t at, const std::string& result) {
+    const InstructionFacts& facts = program_.facts[at];
+    const auto names = bpftime_fields(static_cast<HelperId>(program_.instructions[at].immediate));
+    for (std::size_t index = 0; index < names.size(); ++index) {
+        const ContextField* known = field_named(ContextKind::kernel, names[index]);
+        const std::string value = known == nullptr ? constant64(0) : field(at, *known);
+        if (names.size() == 1)
+            emit(fmt::format("mov.b64 {}, {}", result, value));
+        else
+            write(at, stack_place(at, facts.arguments[index].map, facts.arguments[index].offset, 8), 8, value);
+    }
+    if (names.size() > 1 && facts.result_needed)
+        emit(fmt::format("mov.u64 {}, 0", result));
 }
 
 /// base + index * stride; where a map has several chunks

@@ -94,6 +94,7 @@ private:
     void update(std::uint32_t at, const std::string& result);
     void copy_value(std::uint32_t at, const std::string& result);
     void argument(std::uint32_t at, const std::string& result);
+    void fields(std::uint32_t at, const std::string& result);
     std::string element_at(const maps::Layout& layout, const std::string& index, const std::string& base);
     std::string array_address(std::uint32_t at, std::uint32_t map, const std::string& in_bounds);
     std::string moved_value(std::size_t index, std::uint32_t bytes);

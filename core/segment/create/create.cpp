@@ -185,7 +185,8 @@ Status OwnedSegment::add_maps(const std::vector<MapDescription>& maps) {
                                  (end - state_->reserve_used + 1023) / 1024, free_bytes / 1024),
                      "egpu run --reserve \"16 MiB\" keeps more room; a smaller max_entries needs less");
     for (std::size_t i = 0; i < maps.size(); ++i)
-        state_->view.map(static_cast<std::uint32_t>(before + i)) = map_entry(maps[i], places[i]);
+        state_->view.map(static_cast<std::uint32_t>(before + i)) =
+            map_entry(static_cast<std::byte*>(state_->region.get_address()), maps[i], places[i]);
     state_->reserve_used = end;
     store_release(header.map_count, static_cast<std::uint32_t>(before + maps.size()));
     state_->view.refresh();

@@ -27,6 +27,7 @@ struct MapDescription {
     bool is_array = false;
     bool adds_up = false;  ///< egpu_map_entry.adds_up, narrow_words
     std::uint64_t narrow_words = 0;
+    std::vector<std::byte> initial{};  ///< of slot 0, of a map with one shard that doesn't add up; empty: zeroes
 };
 
 struct SegmentRequest {

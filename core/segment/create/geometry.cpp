@@ -73,6 +73,9 @@ Status check_map(const MapDescription& map) {
         return refused(fmt::format("map {}: {} shards; 1 to 4096 fit", map.name, map.shards));
     if (!map.is_array && (map.key_bytes == 0 || map.key_bytes > 512))
         return refused(fmt::format("map {}: a key of {} bytes; 1 to 512 fit", map.name, map.key_bytes));
+    if (map.initial.size() > map.value_bytes || (!map.initial.empty() && (map.shards != 1 || map.adds_up)))
+        return refused(fmt::format("map {}: a first value of {} bytes for a map that can't have it", map.name,
+                                   map.initial.size()));
     return ok();
 }
 
@@ -133,7 +136,7 @@ MapPlace place_in_reserve(const MapDescription& map, const egpu_extent& reserve,
     return place;
 }
 
-egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place) {
+egpu_map_entry map_entry(std::byte* base, const MapDescription& map, const MapPlace& place) {
     egpu_map_entry entry{};
     std::memcpy(entry.name, map.name.data(), std::min(map.name.size(), sizeof(entry.name) - 1));
     entry.value_bytes = map.value_bytes;
@@ -148,6 +151,11 @@ egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place) {
     entry.keys = place.keys;
     entry.snapshot[0] = place.snapshot[0];
     entry.snapshot[1] = place.snapshot[1];
+    if (!map.initial.empty()) {
+        std::memcpy(base + place.snapshot[0].offset, map.initial.data(), map.initial.size());
+        entry.snapshot_slots[0] = 1;
+        entry.snapshot_ns[0] = monotonic_ns();
+    }
     return entry;
 }
 
@@ -189,7 +197,7 @@ void lay_out(std::byte* base, const SegmentRequest& request, const Geometry& geo
     header.catalogue[1] = geometry.catalogue[1];
     auto* entries = reinterpret_cast<egpu_map_entry*>(base + geometry.maps.offset);
     for (std::size_t i = 0; i < request.maps.size(); ++i)
-        entries[i] = map_entry(request.maps[i], geometry.map[i]);
+        entries[i] = map_entry(base, request.maps[i], geometry.map[i]);
     store_release(header.magic, std::uint64_t{EGPU_SEGMENT_MAGIC});
 }
 

@@ -36,6 +36,7 @@ Status check_map(const MapDescription& map);
 MapPlace place_in_reserve(const MapDescription& map, const egpu_extent& reserve, std::uint64_t used,
                           std::uint64_t* end);
 
-egpu_map_entry map_entry(const MapDescription& map, const MapPlace& place);
+/// With `base`, the segment's: what the map holds at first becomes its published snapshot.
+egpu_map_entry map_entry(std::byte* base, const MapDescription& map, const MapPlace& place);
 
 }  // namespace egpu::segment

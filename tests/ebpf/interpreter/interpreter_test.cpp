@@ -250,5 +250,44 @@ TEST(Interpreter, ConstantsAreReadOnly) {
     EXPECT_THAT(interpret(object, program, execution).error().message, HasSubstr("read-only"));
 }
 
+TEST(Interpreter, HelpersOfBpftimeGiveTheContextsFields) {
+    Execution execution;
+    execution.context.resize(context_bytes(ContextKind::kernel));
+    const auto put = [&](const char* name, std::uint32_t value) {
+        const auto* field = field_named(ContextKind::kernel, name);
+        ASSERT_NE(field, nullptr);
+        std::memcpy(execution.context.data() + field->offset, &value, sizeof value);
+    };
+    put("block.x", 3);
+    put("block.y", 5);
+    put("block.z", 7);
+    put("sm", 11);
+    put("lane", 13);
+    const auto places =
+        run("mov %r1, %r10\nadd %r1, -8\nmov %r2, %r10\nadd %r2, -16\nmov %r3, %r10\nadd %r3, -24\n"
+            "call 503\nldxdw %r1, [%r10-8]\nldxdw %r2, [%r10-16]\nldxdw %r3, [%r10-24]\n"
+            "mul %r2, 100\nmul %r3, 10000\nadd %r0, %r1\nadd %r0, %r2\nadd %r0, %r3\nexit",
+            execution);
+    ASSERT_TRUE(places) << to_text(places.error());
+    EXPECT_EQ(*places, 70503u);
+    EXPECT_EQ(*run("call 509\nexit", execution), 11u);
+    EXPECT_EQ(*run("call 511\nexit", execution), 13u);
+    EXPECT_EQ(*run("mov %r0, 9\ncall 506\nexit", execution), 0u);
+    EXPECT_FALSE(run("call 507\nexit", execution));
+}
+
+TEST(Interpreter, GlobalVariablesStartWithTheirFirstValues) {
+    Object object = object_with(MapType::array, 1);
+    object.maps[0].initial = {std::byte{42}};
+    auto program = assembled("lddw %r1, 0x77\nldxdw %r0, [%r1+0]\nmov %r2, 1\nlock add [%r1+0], %r2\nexit");
+    program[0].source = kPseudoMapValue;
+    program[0].immediate = 0;
+    std::vector<ReferenceMap> maps(1);
+    Execution execution;
+    execution.maps = &maps;
+    EXPECT_EQ(*interpret(object, program, execution), 42u);
+    EXPECT_EQ(*interpret(object, program, execution), 43u);
+}
+
 }  // namespace
 }  // namespace egpu::ebpf

@@ -41,11 +41,11 @@ TEST(ObjectRefusal, EachBadObjectIsRefusedInItsOwnWords) {
 }
 
 TEST(ObjectRefusal, NamesTheSourceLine) {
-    const auto object = read_fixture("writable_global.bpf.o");
+    const auto object = read_fixture("global_of_both.bpf.o");
     ASSERT_FALSE(object);
-    EXPECT_EQ(object.error().where.line, 9u);
+    EXPECT_EQ(object.error().where.line, 20u);
     ASSERT_EQ(object.error().quoted.size(), 1u);
-    EXPECT_THAT(object.error().quoted[0].text, HasSubstr("total += ctx->bytes"));
+    EXPECT_THAT(object.error().quoted[0].text, HasSubstr("__sync_fetch_and_add(&total"));
 }
 
 TEST(ObjectRefusal, NamesWhatIsThereInsteadOfAProgramForAGpu) {

@@ -156,6 +156,23 @@ TEST_P(Targets, ThreadFields) {
     EXPECT_EQ(session.sum(0, 0, 48), 40u);
 }
 
+/// Places written to variables, and a register: of the lanes that fire, whose others' variables are their own.
+TEST_P(Targets, HelpersOfBpftime) {
+    const Object object = assembled(
+        "mov %r1, %r10\nadd %r1, -16\nmov %r2, %r10\nadd %r2, -24\nmov %r3, %r10\nadd %r3, -32\ncall 505\ncall 506\n"
+        "call 511\nmov %r9, %r0\nstw [%r10-4], 0\nmov %r2, %r10\nadd %r2, -4\nlddw %r1, " +
+        map_address(0) +
+        "\ncall 1\njeq %r0, 0, out\nldxdw %r1, [%r10-16]\nlock add [%r0+0], %r1\nlock add [%r0+8], %r9\n"
+        "ldxdw %r1, [%r10-24]\nlock add [%r0+16], %r1\nmov %r1, 1\nlock add [%r0+24], %r1\nout:\nmov %r0, 0\nexit\n");
+    Harness harness(object, GetParam());
+    SimulatedSession session(harness.layouts);
+    ASSERT_EQ(run(harness, object, session, {4, 40, 64, true}, 2), "");
+    EXPECT_EQ(session.sum(0, 0, 0), 2u * (40 * 39 / 2));
+    EXPECT_EQ(session.sum(0, 0, 8), 2u * (31 * 32 / 2 + 7 * 8 / 2));
+    EXPECT_EQ(session.sum(0, 0, 16), 0u);
+    EXPECT_EQ(session.sum(0, 0, 24), 80u);
+}
+
 /// A program with a branch: lanes that don't fire jump over it, the others decide for themselves.
 TEST_P(Targets, BranchesPerLane) {
     const std::string text =

@@ -66,6 +66,13 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
         refusal.fix = "keep the value in a variable or a map";
         return refusal;
     }
+    if (!scene.program.has_context) {
+        refusal.code = "EGPU-V012";
+        refusal.message = "this program's argument is read, in which there is nothing";
+        refusal.why = "a program for bpftime gets no registers and no arguments of the kernel";
+        refusal.fix = "take a struct egpu_kernel_ctx * (egpu/bpf/egpu.bpf.h), and read its fields";
+        return refusal;
+    }
     const Span span = span_of(access);
     const ContextField* field = nullptr;
     if (span.exact && span.first >= 0 && span.end <= context_bytes(scene.context))

@@ -24,6 +24,12 @@ Refusal unknown_helper(std::uint32_t number) {
         refusal.fix = "read the field only where bpf_core_field_exists() is true";
         return refusal;
     }
+    if (const RefusedHelper* known = refused_helper(number)) {
+        refusal.message = fmt::format("{} is not available on a GPU", known->name);
+        refusal.why = known->why;
+        refusal.fix = known->fix;
+        return refusal;
+    }
     const std::string_view name = linux_helper_name(number);
     refusal.message = name.empty() ? fmt::format("helper {:#x} is unknown", number)
                                    : fmt::format("{} is not available on a GPU", name);
@@ -113,6 +119,10 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
             if (value.kind != Kind::stack)
                 return argument_refusal(called, argument, "a pointer to a variable");
             return std::nullopt;
+        case ArgumentKind::stack_word:
+            if (value.kind != Kind::stack)
+                return argument_refusal(called, argument, "a pointer to a 64-bit variable");
+            return std::nullopt;
         case ArgumentKind::constant:
             return check_constant(called, argument, value);
         case ArgumentKind::scalar:
@@ -170,6 +180,10 @@ MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned 
         case ArgumentKind::stack_buffer:
             access.kind = AccessKind::write;
             access.bytes = static_cast<std::uint32_t>(scene.state.get(argument + 2).scalar.value());
+            break;
+        case ArgumentKind::stack_word:
+            access.kind = AccessKind::write;
+            access.bytes = 8;
             break;
         default:
             break;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-// refused: EGPU-B050
-// with: 'total' is a global variable that can be written
+// refused: EGPU-B024
+// with: 'either' is a union
 #include <egpu/bpf/egpu.bpf.h>
-__u64 total;
+union { __u64 wide; __u32 narrow; } either;
 SEC("gpu/load")
 int program(struct egpu_mem_ctx *ctx)
 {
-	total += ctx->bytes;
+	either.wide = ctx->bytes;
 	return 0;
 }
