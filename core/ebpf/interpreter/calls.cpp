@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "ebpf/helpers/random.hpp"
 #include "ebpf/interpreter/machine.hpp"
+#include "ebpf/isa/semantics.hpp"
 
 namespace egpu::ebpf {
 namespace {
@@ -42,19 +44,30 @@ Status Machine::call(std::uint32_t number) {
             status = update();
             break;
         case HelperId::ktime_get_ns:
+        case HelperId::ktime_get_coarse_ns:
         case HelperId::time_ns:
             registers_[0] = execution_.time_ns;
             break;
         case HelperId::clock:
             registers_[0] = execution_.clock;
             break;
-        case HelperId::get_smp_processor_id: {
-            const auto* sm = field_named(ContextKind::kernel, "sm");
-            registers_[0] = 0;
-            if (sm != nullptr && execution_.context.size() >= sm->offset + sm->bytes)
-                std::memcpy(registers_.data(), execution_.context.data() + sm->offset, sm->bytes);
+        case HelperId::get_smp_processor_id:
+            registers_[0] = field("sm");
             break;
-        }
+        case HelperId::get_prandom_u32:
+            // The clock stands still here, and no two numbers are to be the same.
+            registers_[0] = random_number(execution_.clock + random_numbers_++,
+                                          random_stream(field("sm"), field("warp"), field("lane")));
+            break;
+        case HelperId::min:
+        case HelperId::max:
+            status = extreme(known->id == HelperId::min);
+            break;
+        case HelperId::lanes_sum:
+        case HelperId::lanes_min:
+        case HelperId::lanes_max:
+            registers_[0] = registers_[1];  // one lane fires
+            break;
         case HelperId::value:
             status = value();
             break;
@@ -164,6 +177,34 @@ Status Machine::argument() {
     if (index >= execution_.arguments.size())
         return fault(fmt::format("egpu_arg is asked for parameter {} of {}", index, execution_.arguments.size()));
     registers_[0] = execution_.arguments[index];
+    return ok();
+}
+
+/// A number of the context, 0 where the execution has none.
+std::uint32_t Machine::field(std::string_view name) const {
+    const auto* known = field_named(ContextKind::kernel, name);
+    std::uint32_t number = 0;
+    if (known != nullptr && execution_.context.size() >= known->offset + known->bytes)
+        std::memcpy(&number, execution_.context.data() + known->offset,
+                    std::min<std::size_t>(known->bytes, sizeof number));
+    return number;
+}
+
+Status Machine::extreme(bool smallest) {
+    const auto bytes = registers_[3];
+    if (bytes != 4 && bytes != 8)
+        return fault(fmt::format("the word to change has {} bytes, not 4 or 8", bytes));
+    const auto place = memory_.atomic(registers_[1], static_cast<std::uint32_t>(bytes));
+    if (!place)
+        return place.errors();
+    std::uint64_t before = 0;
+    std::memcpy(&before, place->data(), bytes);
+    const std::uint64_t value = truncated(registers_[2], static_cast<std::uint32_t>(bytes));
+    std::uint64_t after = std::max(before, value);
+    if (smallest && value != 0 && before != 0)
+        after = std::min(before, value);
+    std::memcpy(place->data(), &after, bytes);
+    registers_[0] = before;
     return ok();
 }
 

@@ -116,7 +116,25 @@ private:
                     stack(facts_.arguments[1], 0, static_cast<std::uint32_t>(facts_.arguments[2].constant), false,
                           true);
                 break;
-            default:
+            case HelperId::min:
+            case HelperId::max:
+                use_.has_effect = true;
+                reads(1, facts_.arguments[0]);
+                reads(2, facts_.arguments[1]);
+                break;
+            case HelperId::lanes_sum:
+            case HelperId::lanes_min:
+            case HelperId::lanes_max:
+                if (!facts_.destination_after.is_known())
+                    reads(1, facts_.arguments[0]);
+                break;
+            case HelperId::argument:
+            case HelperId::clock:
+            case HelperId::time_ns:
+            case HelperId::ktime_get_ns:
+            case HelperId::ktime_get_coarse_ns:
+            case HelperId::get_prandom_u32:
+            case HelperId::get_smp_processor_id:
                 break;
         }
     }

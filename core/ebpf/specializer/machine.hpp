@@ -64,6 +64,8 @@ private:
     Value update(std::uint32_t at, const State& state, InstructionFacts* facts);
     Value copy_value(std::uint32_t at, State& state);
     Value argument(std::uint32_t at, const State& state);
+    Value extreme(std::uint32_t at, const State& state);
+    Value over_lanes(std::uint32_t at, const State& state);
     const MapDefinition* map_argument(std::uint32_t at, const State& state, std::uint32_t& index);
     /// The bytes behind a pointer where they are known; `sources` else.
     std::optional<std::vector<std::uint8_t>> known_bytes(const State& state, const Value& pointer, std::uint32_t count,
