@@ -125,7 +125,7 @@ constexpr std::array kHelpers{
            "__u64",
            "void *word, __u64 value, __u32 bytes",
            "Makes a word of a map's value the smaller of both, at once for all threads, unsigned; 0 stands for no "
-           "number yet: a value of 0 changes nothing, a word of 0 takes any; the word before. Not in per-SM maps."},
+           "number yet: a value of 0 changes nothing, a word of 0 takes any. Gives the word before. Not in per-SM maps."},
     Helper{HelperId::max,
            "egpu_max",
            {map_word, scalar, constant, none, none},
@@ -134,7 +134,7 @@ constexpr std::array kHelpers{
            4,
            "__u64",
            "void *word, __u64 value, __u32 bytes",
-           "Makes a word of a map's value the larger of both, at once for all threads, unsigned; the word before. Not "
+           "Makes a word of a map's value the larger of both, at once for all threads, unsigned. Gives the word before. Not "
            "in per-SM maps."},
     Helper{HelperId::lanes_sum,
            "egpu_lanes_sum",
