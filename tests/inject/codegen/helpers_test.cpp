@@ -192,7 +192,7 @@ TEST_P(Helpers, ExtremesOfManyThreads) {
             // Numbers (thread * 37) & 63, so that 0 is among them; the smallest in words 0 and 1, the largest in 2
             // and 3.
             std::string text =
-                "ldxw %r7, [%r1+76]\nmul %r7, 37\nand %r7, 63\nstw [%r10-4], 1\nmov %r2, %r10\nadd %r2, "
+                "ldxw %r7, [%r1+76]\nneg %r7\nadd %r7, 40\nand %r7, 63\nstw [%r10-4], 1\nmov %r2, %r10\nadd %r2, "
                 "-4\nlddw %r1, " +
                 map_address(0) + "\ncall 1\njeq %r0, 0, out\nmov %r6, %r0\n";
             for (int word = 0; word < 4; ++word) {
@@ -212,7 +212,7 @@ TEST_P(Helpers, ExtremesOfManyThreads) {
             ASSERT_EQ(session.run(harness.module(*probe), harness.table, 2, 64, 50), "");
             std::uint64_t smallest = 64, largest = 0;
             for (std::uint64_t thread = 0; thread < (guarded ? 50u : 64u); ++thread) {
-                const std::uint64_t number = thread * 37 & 63;
+                const std::uint64_t number = (40 - thread) & 63;
                 largest = std::max(largest, number);
                 if (number != 0)
                     smallest = std::min(smallest, number);
