@@ -116,16 +116,17 @@ constexpr std::array kHelpers{
            "__u64",
            "void *ctx, __u32 n",
            "The bytes of the n-th kernel parameter, of 8 bytes at most."},
-    Helper{HelperId::min,
-           "egpu_min",
-           {map_word, scalar, constant, none, none},
-           ReturnKind::scalar,
-           false,
-           10,
-           "__u64",
-           "void *word, __u64 value, __u32 bytes",
-           "Makes a word of a map's value the smaller of both, at once for all threads, unsigned; 0 stands for no "
-           "number yet: a value of 0 changes nothing, a word of 0 takes any. Gives the word before. Not in per-SM maps."},
+    Helper{
+        HelperId::min,
+        "egpu_min",
+        {map_word, scalar, constant, none, none},
+        ReturnKind::scalar,
+        false,
+        10,
+        "__u64",
+        "void *word, __u64 value, __u32 bytes",
+        "Makes a word of a map's value the smaller of both, at once for all threads, unsigned; 0 stands for no "
+        "number yet: a value of 0 changes nothing, a word of 0 takes any. Gives the word before. Not in per-SM maps."},
     Helper{HelperId::max,
            "egpu_max",
            {map_word, scalar, constant, none, none},
@@ -134,7 +135,8 @@ constexpr std::array kHelpers{
            4,
            "__u64",
            "void *word, __u64 value, __u32 bytes",
-           "Makes a word of a map's value the larger of both, at once for all threads, unsigned. Gives the word before. Not "
+           "Makes a word of a map's value the larger of both, at once for all threads, unsigned. Gives the word "
+           "before. Not "
            "in per-SM maps."},
     Helper{HelperId::lanes_sum,
            "egpu_lanes_sum",
