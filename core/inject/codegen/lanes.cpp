@@ -96,7 +96,8 @@ void Emitter::extreme_by_redux(const std::string& value, bool smallest, const st
 
 /// A 64-bit value of another lane of the mask.
 std::string Emitter::from_lane(const std::string& value, const std::string& lane) {
-    const std::string low = registers_.b32(), high = registers_.b32(), other = registers_.b64();
+    const std::string low = registers_.b32(), high = registers_.b32();
+    std::string other = registers_.b64();
     emit(fmt::format("mov.b64 {{{}, {}}}, {}", low, high, value));
     effect(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", low, low, lane, mask_));
     effect(fmt::format("shfl.sync.idx.b32 {}, {}, {}, 31, {}", high, high, lane, mask_));
