@@ -18,7 +18,11 @@ bool is_known_at(const ContextField& field, const InjectionPoint& point) {
 }
 
 Variability variability_at(const ContextField& field, const InjectionPoint& point) {
-    return point.event == Event::async_copy && field.name == "bytes_per_lane" ? Variability::lane : field.variability;
+    if (point.event == Event::async_copy && field.name == "bytes_per_lane")
+        return Variability::lane;
+    // Of a program that each thread runs, these are the thread's own.
+    const bool own = field.name == "latency" || (point.event == Event::async_copy && field.name == "bytes");
+    return own && point.granularity == Granularity::thread ? Variability::lane : field.variability;
 }
 
 }  // namespace egpu::ebpf

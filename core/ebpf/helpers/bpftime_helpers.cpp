@@ -15,22 +15,23 @@ constexpr std::array<ArgumentKind, 5> kNothing{none, none, none, none, none};
 constexpr std::array<ArgumentKind, 5> kThreeWords{stack_word, stack_word, stack_word, none, none};
 
 constexpr std::array kHelpers{
-    Helper{HelperId::bpftime_timer, "bpf_get_globaltimer", kNothing, ReturnKind::scalar, false, 4,
+    Helper{HelperId::bpftime_timer, "bpf_get_globaltimer", kNothing, ReturnKind::scalar, false, 4, "__u64", "void",
            "The same as egpu_time_ns."},
-    Helper{HelperId::bpftime_block_index, "bpf_get_block_idx", kThreeWords, ReturnKind::error, true, 6,
-           "Writes the block's place in the grid to three 64-bit variables."},
-    Helper{HelperId::bpftime_block_size, "bpf_get_block_dim", kThreeWords, ReturnKind::error, true, 6,
-           "Writes the threads of a block to three 64-bit variables."},
-    Helper{HelperId::bpftime_thread_index, "bpf_get_thread_idx", kThreeWords, ReturnKind::error, true, 6,
-           "Writes the thread's place in its block to three 64-bit variables."},
-    Helper{HelperId::bpftime_barrier, "bpf_gpu_membar", kNothing, ReturnKind::error, true, 40,
+    Helper{HelperId::bpftime_block_index, "bpf_get_block_idx", kThreeWords, ReturnKind::error, true, 6, "long",
+           "__u64 *x, __u64 *y, __u64 *z", "Writes the block's place in the grid to three 64-bit variables."},
+    Helper{HelperId::bpftime_block_size, "bpf_get_block_dim", kThreeWords, ReturnKind::error, true, 6, "long",
+           "__u64 *x, __u64 *y, __u64 *z", "Writes the threads of a block to three 64-bit variables."},
+    Helper{HelperId::bpftime_thread_index, "bpf_get_thread_idx", kThreeWords, ReturnKind::error, true, 6, "long",
+           "__u64 *x, __u64 *y, __u64 *z", "Writes the thread's place in its block to three 64-bit variables."},
+    Helper{HelperId::bpftime_barrier, "bpf_gpu_membar", kNothing, ReturnKind::error, true, 40, "long", "void",
            "What the thread wrote before is seen by the whole system before what it writes after."},
-    Helper{HelperId::bpftime_grid_size, "bpf_get_grid_dim", kThreeWords, ReturnKind::error, true, 6,
-           "Writes the blocks of the grid to three 64-bit variables."},
-    Helper{HelperId::bpftime_sm, "bpf_get_sm_id", kNothing, ReturnKind::scalar, true, 1, "The number of the SM."},
-    Helper{HelperId::bpftime_warp_slot, "bpf_get_warp_id", kNothing, ReturnKind::scalar, true, 1,
+    Helper{HelperId::bpftime_grid_size, "bpf_get_grid_dim", kThreeWords, ReturnKind::error, true, 6, "long",
+           "__u64 *x, __u64 *y, __u64 *z", "Writes the blocks of the grid to three 64-bit variables."},
+    Helper{HelperId::bpftime_sm, "bpf_get_sm_id", kNothing, ReturnKind::scalar, true, 1, "__u64", "void",
+           "The number of the SM."},
+    Helper{HelperId::bpftime_warp_slot, "bpf_get_warp_id", kNothing, ReturnKind::scalar, true, 1, "__u64", "void",
            "The warp's place on its SM (PTX %warpid), which may change; ctx->warp is the one in its block."},
-    Helper{HelperId::bpftime_lane, "bpf_get_lane_id", kNothing, ReturnKind::scalar, false, 1,
+    Helper{HelperId::bpftime_lane, "bpf_get_lane_id", kNothing, ReturnKind::scalar, false, 1, "__u64", "void",
            "The thread's lane in its warp."},
 };
 
@@ -48,19 +49,6 @@ constexpr std::array kFields{
     FieldsRow{HelperId::bpftime_lane, {"lane"}, 1},
 };
 
-constexpr std::string_view kHost = "it would need a call to the host, for which every thread of the GPU would wait";
-constexpr std::array kRefused{
-    RefusedHelper{6, "bpf_trace_printk", kHost, "count in a map, and read that while the application runs"},
-    RefusedHelper{14, "bpf_get_current_pid_tgid", kHost,
-                  "leave it out: a session observes one process, whose number the host knows"},
-    RefusedHelper{25, "bpf_perf_event_output", "bpftime keeps a ring of records per thread in the host's memory",
-                  "count in a map, or write to a map of BPF_MAP_TYPE_RINGBUF where this egpu has it"},
-    RefusedHelper{501, "ebpf_puts", kHost, "count in a map, and read that while the application runs"},
-    RefusedHelper{507, "bpf_cuda_exit",
-                  "it would end threads of the application: a program never changes what that does",
-                  "leave it out: egpu observes kernels, it doesn't schedule them"},
-};
-
 }  // namespace
 
 std::span<const Helper> bpftime_helpers() {
@@ -72,11 +60,6 @@ std::span<const std::string_view> bpftime_fields(HelperId id) {
     if (found == kFields.end())
         return {};
     return std::span(found->fields).first(found->count);
-}
-
-const RefusedHelper* refused_helper(std::uint32_t number) {
-    const auto found = std::ranges::find(kRefused, number, &RefusedHelper::number);
-    return found == kRefused.end() ? nullptr : &*found;
 }
 
 }  // namespace egpu::ebpf

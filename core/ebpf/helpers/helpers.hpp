@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE table of helpers: number, name, signature, uniformity, cost. Code generator, interpreter, verifier and
-// documentation are made from it.
+// THE table of helpers: number, name, signature, uniformity, cost, sentence. Verifier and documentation are made from
+// it. What a helper does is said by specialiser, code generator and interpreter in switches over HelperId without a
+// default: a helper that one of them lacks does not compile.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace egpu::ebpf {
@@ -14,12 +16,19 @@ enum class HelperId : std::uint32_t {
     map_lookup_elem = 1,
     map_update_elem = 2,
     ktime_get_ns = 5,
+    get_prandom_u32 = 7,
     get_smp_processor_id = 8,  // SM
+    ktime_get_coarse_ns = 160,
     clock = 0x10001,
     time_ns = 0x10002,
     map_lookup_or_init = 0x10003,
     value = 0x10004,
     argument = 0x10005,
+    min = 0x10006,
+    max = 0x10007,
+    lanes_sum = 0x10008,
+    lanes_min = 0x10009,
+    lanes_max = 0x1000a,
     // bpftime's numbers (bpftime_helpers.cpp)
     bpftime_timer = 502,
     bpftime_block_index = 503,
@@ -32,8 +41,18 @@ enum class HelperId : std::uint32_t {
     bpftime_lane = 511,
 };
 
-/// stack_buffer: its size is the next argument. stack_word: 8 bytes.
-enum class ArgumentKind { none, map, map_key, map_value, context, stack_buffer, stack_word, constant, scalar };
+enum class ArgumentKind {
+    none,
+    map,
+    map_key,
+    map_value,
+    map_word,  ///< in a map's value: 4 or 8 bytes, as a constant argument says, changed by an atomic operation
+    context,
+    stack_buffer,  ///< its size is the next argument
+    stack_word,    ///< 8 bytes
+    constant,
+    scalar
+};
 enum class ReturnKind { scalar, map_value_or_null, error };
 
 struct Helper {
@@ -41,9 +60,18 @@ struct Helper {
     std::string_view name;  ///< "egpu_map_lookup_or_init"
     std::array<ArgumentKind, 5> arguments;
     ReturnKind returns;
-    bool uniform_result;       ///< same for all lanes of the site's mask when its arguments are
-    std::uint32_t cost;        ///< instructions counted against the limit per firing
-    std::string_view summary;  ///< one sentence, for the manual
+    bool uniform_result;           ///< same for all lanes of the site's mask when its arguments are
+    std::uint32_t cost;            ///< instructions counted against the limit per firing
+    std::string_view result_type;  ///< as C has it: "void *"
+    std::string_view parameters;   ///< "void *map, const void *key"
+    std::string_view summary;      ///< one sentence, for the manual
+
+    /// True for one that asks all lanes that fire together: all of them must come to the call.
+    constexpr bool asks_lanes() const {
+        return id == HelperId::lanes_sum || id == HelperId::lanes_min || id == HelperId::lanes_max;
+    }
+    /// True for one that changes a word of a map's value.
+    constexpr bool changes_word() const { return arguments[0] == ArgumentKind::map_word; }
 };
 
 std::span<const Helper> helpers();
@@ -56,11 +84,18 @@ const Helper* helper(std::uint32_t number);
 /// A name for a number that Linux has and a GPU has not ("bpf_probe_read_kernel"), for messages; "" where unknown.
 std::string_view linux_helper_name(std::uint32_t number);
 
-/// What bpftime's programs call and a GPU program can't have, with the reason.
-struct RefusedHelper {
-    std::uint32_t number;
-    std::string_view name, why, fix;
+/// Why a GPU doesn't have a helper of Linux or of bpftime, and what a program does instead.
+struct Unavailable {
+    std::string_view why;
+    std::string_view instead;  ///< "" where nothing stands for it
+    std::string_view name;     ///< of one that is bpftime's alone; else "", see linux_helper_name()
 };
-const RefusedHelper* refused_helper(std::uint32_t number);
+/// nullptr where no more is to be said than that it is a helper of Linux.
+const Unavailable* unavailable(std::uint32_t number);
+
+/// "void *egpu_map_lookup_or_init(void *map, const void *key)".
+std::string signature(const Helper& helper);
+/// The chapter's table of all helpers (core/include/egpu/bpf/README.md), as Markdown.
+std::string helper_table();
 
 }  // namespace egpu::ebpf

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "ebpf/helpers/random.hpp"
 #include "ebpf/interpreter/machine.hpp"
+#include "ebpf/isa/semantics.hpp"
 
 namespace egpu::ebpf {
 namespace {
@@ -43,26 +45,44 @@ Status Machine::call(std::uint32_t number) {
             break;
         case HelperId::bpftime_timer:
         case HelperId::ktime_get_ns:
+        case HelperId::ktime_get_coarse_ns:
         case HelperId::time_ns:
             registers_[0] = execution_.time_ns;
             break;
         case HelperId::clock:
             registers_[0] = execution_.clock;
             break;
-        case HelperId::get_smp_processor_id: {
-            const auto* sm = field_named(ContextKind::kernel, "sm");
-            registers_[0] = 0;
-            if (sm != nullptr && execution_.context.size() >= sm->offset + sm->bytes)
-                std::memcpy(registers_.data(), execution_.context.data() + sm->offset, sm->bytes);
+        case HelperId::get_smp_processor_id:
+            registers_[0] = field("sm");
             break;
-        }
+        case HelperId::get_prandom_u32:
+            // The clock stands still here, and no two numbers are to be the same.
+            registers_[0] = random_number(execution_.clock + random_numbers_++,
+                                          random_stream(field("sm"), field("warp"), field("lane")));
+            break;
+        case HelperId::min:
+        case HelperId::max:
+            status = extreme(known->id == HelperId::min);
+            break;
+        case HelperId::lanes_sum:
+        case HelperId::lanes_min:
+        case HelperId::lanes_max:
+            registers_[0] = registers_[1];  // one lane fires
+            break;
         case HelperId::value:
             status = value();
             break;
         case HelperId::argument:
             status = argument();
             break;
-        default:
+        case HelperId::bpftime_block_index:
+        case HelperId::bpftime_block_size:
+        case HelperId::bpftime_thread_index:
+        case HelperId::bpftime_barrier:
+        case HelperId::bpftime_grid_size:
+        case HelperId::bpftime_sm:
+        case HelperId::bpftime_warp_slot:
+        case HelperId::bpftime_lane:
             status = bpftime(known->id);
             break;
     }
@@ -155,12 +175,14 @@ Status Machine::value() {
     const auto bytes = registers_[3];
     if (bytes < 1 || bytes > 16)
         return fault(fmt::format("egpu_value is asked for {} bytes, not 1 to 16", bytes));
-    if (bytes > execution_.value.size()) {
+    if (execution_.value.empty()) {
         registers_[0] = negative(EINVAL);
         return ok();
     }
     registers_[0] = 0;
-    return memory_.write(registers_[2], std::span(execution_.value).first(bytes));
+    std::vector<std::byte> moved = execution_.value;
+    moved.resize(bytes);  // more than the instruction moves is zeroes
+    return memory_.write(registers_[2], moved);
 }
 
 Status Machine::argument() {
@@ -190,6 +212,34 @@ Status Machine::bpftime(HelperId id) {
         else if (auto status = memory_.write(registers_[1 + index], std::as_bytes(std::span(&value, 1))); !status)
             return status;
     }
+    return ok();
+}
+
+/// A number of the context, 0 where the execution has none.
+std::uint32_t Machine::field(std::string_view name) const {
+    const auto* known = field_named(ContextKind::kernel, name);
+    std::uint32_t number = 0;
+    if (known != nullptr && execution_.context.size() >= known->offset + known->bytes)
+        std::memcpy(&number, execution_.context.data() + known->offset,
+                    std::min<std::size_t>(known->bytes, sizeof number));
+    return number;
+}
+
+Status Machine::extreme(bool smallest) {
+    const auto bytes = registers_[3];
+    if (bytes != 4 && bytes != 8)
+        return fault(fmt::format("the word to change has {} bytes, not 4 or 8", bytes));
+    const auto place = memory_.atomic(registers_[1], static_cast<std::uint32_t>(bytes));
+    if (!place)
+        return place.errors();
+    std::uint64_t before = 0;
+    std::memcpy(&before, place->data(), bytes);
+    const std::uint64_t value = truncated(registers_[2], static_cast<std::uint32_t>(bytes));
+    std::uint64_t after = std::max(before, value);
+    if (smallest && value != 0 && before != 0)
+        after = std::min(before, value);
+    std::memcpy(place->data(), &after, bytes);
+    registers_[0] = before;
     return ok();
 }
 

@@ -49,6 +49,8 @@ private:
     Status value();
     Status argument();
     Status bpftime(HelperId id);
+    Status extreme(bool smallest);
+    std::uint32_t field(std::string_view name) const;
     Result<std::uint32_t> map_of(std::uint64_t handle) const;
     Result<ReferenceMap*> storage_of(std::uint32_t map);
     /// The value's bytes, nullptr where there is none; arrays have all their elements.
@@ -64,6 +66,7 @@ private:
     std::vector<Frame> frames_;  // made when first needed, used again
     std::vector<Caller> callers_;
     std::uint64_t context_address_ = 0, constants_address_ = 0;
+    std::uint64_t random_numbers_ = 0;  ///< given out so far
     std::size_t next_ = 0;
     bool done_ = false;
 };

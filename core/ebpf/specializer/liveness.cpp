@@ -119,7 +119,34 @@ private:
             case HelperId::bpftime_barrier:
                 use_.has_effect = true;
                 break;
-            default:
+            case HelperId::min:
+            case HelperId::max:
+                use_.has_effect = true;
+                reads(1, facts_.arguments[0]);
+                reads(2, facts_.arguments[1]);
+                break;
+            case HelperId::lanes_sum:
+            case HelperId::lanes_min:
+            case HelperId::lanes_max:
+                if (!facts_.destination_after.is_known())
+                    reads(1, facts_.arguments[0]);
+                break;
+            case HelperId::argument:
+            case HelperId::clock:
+            case HelperId::time_ns:
+            case HelperId::ktime_get_ns:
+            case HelperId::ktime_get_coarse_ns:
+            case HelperId::get_prandom_u32:
+            case HelperId::get_smp_processor_id:
+                break;
+            case HelperId::bpftime_timer:
+            case HelperId::bpftime_block_index:
+            case HelperId::bpftime_block_size:
+            case HelperId::bpftime_thread_index:
+            case HelperId::bpftime_grid_size:
+            case HelperId::bpftime_sm:
+            case HelperId::bpftime_warp_slot:
+            case HelperId::bpftime_lane:
                 fields(bpftime_fields(static_cast<HelperId>(instruction_.immediate)));
                 break;
         }

@@ -66,6 +66,8 @@ private:
     Value copy_value(std::uint32_t at, State& state);
     Value argument(std::uint32_t at, const State& state);
     Value fields(std::uint32_t at, State& state, HelperId id);
+    Value extreme(std::uint32_t at, const State& state);
+    Value over_lanes(std::uint32_t at, const State& state);
     const MapDefinition* map_argument(std::uint32_t at, const State& state, std::uint32_t& index);
     /// The bytes behind a pointer where they are known; `sources` else.
     std::optional<std::vector<std::uint8_t>> known_bytes(const State& state, const Value& pointer, std::uint32_t count,

@@ -34,6 +34,9 @@ void Machine::call(std::uint32_t at, State& state, InstructionFacts* facts) {
         for (std::uint8_t argument = 1; argument <= 5; ++argument)
             facts->arguments.push_back(state.reg(argument, depth));
     Value result = Value::unknown();
+    if (helper(static_cast<std::uint32_t>(i.immediate)) == nullptr)
+        refuse(at, "EGPU-V059", fmt::format("helper {} is not available on a GPU", i.immediate), "",
+               "see the list of helpers in egpu/bpf/egpu.bpf.h");
     switch (static_cast<HelperId>(i.immediate)) {
         case HelperId::map_lookup_elem:
             result = lookup(at, state, false);
@@ -50,7 +53,20 @@ void Machine::call(std::uint32_t at, State& state, InstructionFacts* facts) {
         case HelperId::argument:
             result = this->argument(at, state);
             break;
+        case HelperId::min:
+        case HelperId::max:
+            result = extreme(at, state);
+            break;
+        case HelperId::lanes_sum:
+        case HelperId::lanes_min:
+        case HelperId::lanes_max:
+            result = over_lanes(at, state);
+            break;
+        case HelperId::get_prandom_u32:
+            result = Value::unknown(kFromRandom);
+            break;
         case HelperId::ktime_get_ns:
+        case HelperId::ktime_get_coarse_ns:
         case HelperId::time_ns:
         case HelperId::clock:
         case HelperId::bpftime_timer:
@@ -72,10 +88,6 @@ void Machine::call(std::uint32_t at, State& state, InstructionFacts* facts) {
         case HelperId::bpftime_sm:
         case HelperId::bpftime_lane:
             result = fields(at, state, static_cast<HelperId>(i.immediate));
-            break;
-        default:
-            refuse(at, "EGPU-V059", fmt::format("helper {} is not available on a GPU", i.immediate), "",
-                   "see the list of helpers in egpu/bpf/egpu.bpf.h");
             break;
     }
     state.set_reg(0, depth, result);
@@ -265,6 +277,29 @@ Value Machine::fields(std::uint32_t at, State& state, HelperId id) {
         state.forget(to.map, to.offset, 8, sources);
     }
     return number(0);
+}
+
+/// egpu_min, egpu_max: nothing is known of what the word held.
+Value Machine::extreme(std::uint32_t at, const State& state) {
+    const std::uint8_t depth = code_.depth[at];
+    const Value word = state.reg(1, depth), size = state.reg(3, depth);
+    if (word.kind != Kind::map_value)
+        refuse(at, "EGPU-V056", "the word to change is in no map's value that is known",
+               "the pointer differs between paths, or is no pointer to a map's value",
+               "make the pointer in each branch and call the helper there");
+    if (!size.is_constant(4) && !size.is_constant(8))
+        refuse(at, "EGPU-V059", "size of the word to change is no constant of 4 or 8", "", "write sizeof the word");
+    return Value::unknown(word.sources | kFromMap);
+}
+
+/// The smallest and the largest of one number is that number; its sum depends on how many lanes there are.
+Value Machine::over_lanes(std::uint32_t at, const State& state) {
+    const Value value = state.reg(1, code_.depth[at]);
+    const bool sums = static_cast<HelperId>(code_.instructions[at].immediate) == HelperId::lanes_sum;
+    if (value.is_constant() && !sums)
+        return value;
+    const ContextField* lanes = field_named(ContextKind::kernel, "active_mask");
+    return Value::unknown(value.sources | (lanes == nullptr ? 0 : source_bit(*lanes)));
 }
 
 }  // namespace egpu::ebpf::specializer

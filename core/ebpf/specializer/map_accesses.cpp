@@ -57,6 +57,28 @@ void collect_update(SpecializedProgram& program, std::uint32_t at) {
     program.accesses.push_back(access);
 }
 
+/// egpu_min, egpu_max.
+void collect_extreme(SpecializedProgram& program, std::uint32_t at) {
+    const auto& arguments = program.facts[at].arguments;
+    MapAccess access = access_through(arguments[0], 0, static_cast<std::uint32_t>(arguments[2].constant));
+    access.reads = access.writes = true;
+    access.instruction = at;
+    program.accesses.push_back(access);
+}
+
+void collect_call(SpecializedProgram& program, std::uint32_t at) {
+    const Helper* called = helper(static_cast<std::uint32_t>(program.instructions[at].immediate));
+    if (called == nullptr)
+        return;
+    if (called->id == HelperId::map_update_elem)
+        collect_update(program, at);
+    if (called->changes_word())
+        collect_extreme(program, at);
+    // Which lanes fire together is what such a helper reads, too.
+    if (called->asks_lanes() && !program.facts[at].destination_after.is_known())
+        program.fields_read.emplace("active_mask");
+}
+
 void collect_load(SpecializedProgram& program, std::uint32_t at) {
     const Instruction& i = program.instructions[at];
     const InstructionFacts& facts = program.facts[at];
@@ -81,8 +103,8 @@ void collect_map_accesses(SpecializedProgram& program) {
             collect_load(program, at);
         else if (class_of(i) == kClassSt || class_of(i) == kClassStx)
             collect_store(program, at);
-        else if (i.opcode == kCall && static_cast<HelperId>(i.immediate) == HelperId::map_update_elem)
-            collect_update(program, at);
+        else if (i.opcode == kCall)
+            collect_call(program, at);
     }
 }
 

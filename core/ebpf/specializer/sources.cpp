@@ -23,6 +23,7 @@ std::string describe_sources(std::uint64_t sources) {
         {kFromMovedValue, "the value that the instruction moves"},
         {kFromArgument, "a kernel argument"},
         {kFromSm, "the number of the SM"},
+        {kFromRandom, "a random number"},
         {kFromStack, "the stack at an offset known only at run time"},
     };
     for (const auto& [bit, name] : others)

@@ -17,6 +17,7 @@ inline constexpr std::uint64_t kFromMovedValue = std::uint64_t{1} << 42;
 inline constexpr std::uint64_t kFromArgument = std::uint64_t{1} << 43;
 inline constexpr std::uint64_t kFromSm = std::uint64_t{1} << 44;
 inline constexpr std::uint64_t kFromStack = std::uint64_t{1} << 45;  ///< bytes of the stack at an unknown offset
+inline constexpr std::uint64_t kFromRandom = std::uint64_t{1} << 46;
 
 std::uint64_t source_bit(const ContextField& field);
 /// "`sm`", "`sm` and `lane`", "the clock"; "a value that differs between paths" for an empty set.

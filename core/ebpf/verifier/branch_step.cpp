@@ -125,6 +125,8 @@ Verdict Walk::step_branch(State& state, Explored::Node node) {
     decided_by.derive_from(right.scalar);
     if (decided_by.variability != Variability::site)
         state.diverge(flow_.join[state.at], decided_by);
+    if (decided_by.variability == Variability::lane && is_in_loop(flow_, state.at))
+        state.lanes_looped = true;
     const bool pointers = left.is_pointer() || right.is_pointer();
     State taken = state;
     taken.came_from = state.at;

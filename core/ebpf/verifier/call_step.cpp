@@ -30,6 +30,12 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
         if (auto refusal = use_stack(state, access))
             return refusal;
         const Span span = span_of(access);
+        if (called.arguments[argument] == ArgumentKind::map_word) {
+            note_atomic(state.at, access, true);
+            note_written(access);
+            state.cost = state.cost + Cost{0, 0, 1};
+            continue;
+        }
         Scalar content;
         content.variability = access.pointer.kind == Kind::map_value ? Variability::lane : Variability::site;
         if (access.pointer.kind == Kind::map_value)
@@ -62,7 +68,11 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
 }
 
 Value Walk::helper_result(State& state, const Helper& called, Variability key) {
-    Value result = Value::number({});
+    if (called.changes_word())
+        return loaded(state, argument_access(scene(state), called, 0));
+    Value result = Value::number(called.id == HelperId::get_prandom_u32 ? Scalar::of_bytes(4) : Scalar());
+    if (called.asks_lanes())
+        result.scalar.derive_from(state.get(1).scalar);
     result.scalar.variability = result_variability(called);
     if (called.id == HelperId::argument)
         result.scalar.application_address = true;

@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "ebpf/helpers/helpers.hpp"
+#include "ebpf/helpers/random.hpp"
 #include "inject/codegen/emitter.hpp"
 
 namespace egpu::inject {
@@ -36,8 +37,21 @@ void Emitter::call(std::uint32_t at) {
         case HelperId::clock:
             emit(fmt::format("mov.u64 {}, %clock64", result));
             break;
+        case HelperId::min:
+        case HelperId::max:
+            extreme(at, static_cast<HelperId>(program_.instructions[at].immediate) == HelperId::min, result);
+            break;
+        case HelperId::lanes_sum:
+        case HelperId::lanes_min:
+        case HelperId::lanes_max:
+            over_lanes(at, result);
+            break;
+        case HelperId::get_prandom_u32:
+            random(result);
+            break;
         case HelperId::bpftime_timer:
         case HelperId::ktime_get_ns:
+        case HelperId::ktime_get_coarse_ns:
         case HelperId::time_ns:
             emit(fmt::format("mov.u64 {}, %globaltimer", result));
             break;
@@ -50,7 +64,12 @@ void Emitter::call(std::uint32_t at) {
         case HelperId::bpftime_warp_slot:
             emit(fmt::format("mov.b64 {}, {}", result, special32("%warpid")));
             break;
-        default:
+        case HelperId::bpftime_block_index:
+        case HelperId::bpftime_block_size:
+        case HelperId::bpftime_thread_index:
+        case HelperId::bpftime_grid_size:
+        case HelperId::bpftime_sm:
+        case HelperId::bpftime_lane:
             fields(at, result);
             break;
     }
@@ -70,6 +89,27 @@ void Emitter::fields(std::uint32_t at, const std::string& result) {
     }
     if (names.size() > 1 && facts.result_needed)
         emit(fmt::format("mov.u64 {}, 0", result));
+}
+
+/// random_number() of the clock and of where the thread runs: the hardware's numbers of SM and warp, since no two
+/// threads that run at one time share them.
+void Emitter::random(const std::string& result) {
+    const std::string stream = registers_.b32(), warp = registers_.b32(), lane = registers_.b32();
+    const std::string mixed = registers_.b64(), wide = registers_.b64(), shifted = registers_.b64();
+    emit(fmt::format("mov.u64 {}, %clock64", mixed));
+    emit(fmt::format("mov.u32 {}, %smid", stream));
+    emit(fmt::format("mov.u32 {}, %warpid", warp));
+    emit(fmt::format("mov.u32 {}, %laneid", lane));
+    emit(fmt::format("mad.lo.s32 {}, {}, {}, {}", stream, stream, kRandomWarps, warp));
+    emit(fmt::format("mad.lo.s32 {}, {}, {}, {}", stream, stream, kRandomLanes, lane));
+    emit(fmt::format("cvt.u64.u32 {}, {}", wide, stream));
+    emit(fmt::format("mad.lo.s64 {}, {}, {}, {}", mixed, wide, literal64(kRandomStep), mixed));
+    for (const auto& [shift, factor] : {std::pair{30, kRandomFirst}, std::pair{27, kRandomSecond}}) {
+        emit(fmt::format("shr.u64 {}, {}, {}", shifted, mixed, shift));
+        emit(fmt::format("xor.b64 {}, {}, {}", mixed, mixed, shifted));
+        emit(fmt::format("mul.lo.s64 {}, {}, {}", mixed, mixed, literal64(factor)));
+    }
+    emit(fmt::format("shr.u64 {}, {}, 32", result, mixed));
 }
 
 /// base + index * stride; where a map has several chunks

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one emission: which registers hold what, and the text so far. Each kind of instruction is emitted in a
-// file of its own (alu, memory, atomics, calls, fields, warp, flow).
+// file of its own (alu, memory, atomics, calls, extremes, lanes, fields, warp, flow).
 #pragma once
 
 #include <array>
@@ -100,6 +100,18 @@ private:
     std::string moved_value(std::size_t index, std::uint32_t bytes);
     std::string moved_word(std::uint32_t at, std::uint32_t word, std::uint32_t bytes, std::uint32_t size);
     std::uint64_t constant_bytes(std::int64_t offset, std::uint32_t bytes) const;
+    void random(const std::string& result);
+
+    // extremes.cpp
+    void extreme(std::uint32_t at, bool smallest, const std::string& result);
+
+    // lanes.cpp: helpers that ask all lanes that fire together.
+    void over_lanes(std::uint32_t at, const std::string& result);
+    bool lanes_may_differ(std::uint32_t at, std::string_view helper);
+    std::string from_lane(const std::string& value, const std::string& lane);
+    void sum_by_redux(const std::string& value, const std::string& result);
+    void extreme_by_redux(const std::string& value, bool smallest, const std::string& result);
+    void combine_by_shuffle(const std::string& value, const char* operation, const std::string& result);
 
     // fields.cpp
     std::string field(std::uint32_t at, const ebpf::ContextField& field);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 namespace egpu::ebpf {
@@ -209,6 +210,54 @@ TEST(Interpreter, LookupsAndUpdates) {
     EXPECT_EQ(run_on(MapType::array, update(1, 1)), -EEXIST);
     EXPECT_EQ(run_on(MapType::array, update(2, 0)), -E2BIG);
     EXPECT_EQ(run_on(MapType::array, update(1, 2) + lookup + "ldxdw %r0, [%r0]\n"), 9);
+}
+
+/// A word of a map's value, which begins as 0; the smallest number leaves 0 out, and 4 bytes leave their neighbours.
+TEST(Interpreter, ExtremesOfAWord) {
+    const Object object = object_with(MapType::array, 4);
+    struct Row {
+        const char* name;
+        unsigned helper, bytes;
+        std::uint64_t held, number, left;
+    };
+    for (const auto& row : {
+             Row{"first smallest", 0x10006, 8, 0, 7, 7},
+             {"smaller", 0x10006, 8, 9, 7, 7},
+             {"not smaller", 0x10006, 8, 5, 7, 5},
+             {"0 is left out", 0x10006, 8, 5, 0, 5},
+             {"0 of 0", 0x10006, 8, 0, 0, 0},
+             {"larger", 0x10007, 8, 5, 7, 7},
+             {"not larger", 0x10007, 8, 9, 7, 9},
+             {"unsigned", 0x10007, 8, 9, 0xffffffffffffffff, 0xffffffffffffffff},
+             {"low half", 0x10007, 4, 0x1100000005, 7, 0x1100000007},
+             {"low half of the number", 0x10006, 4, 0x1100000009, 0x500000003, 0x1100000003},
+         }) {
+        SCOPED_TRACE(row.name);
+        std::vector<ReferenceMap> maps(1);
+        std::vector<std::byte> value(8);
+        std::memcpy(value.data(), &row.held, 8);
+        maps[0].emplace(std::vector<std::byte>(4), value);
+        char text[512];
+        std::snprintf(text, sizeof text,
+                      "stw [%%r10-4], 0\nlddw %%r1, 0x77\nmov %%r2, %%r10\nadd %%r2, -4\ncall 1\nmov %%r1, %%r0\n"
+                      "lddw %%r2, 0x%llx\nmov %%r3, %u\ncall 0x%x\nexit",
+                      static_cast<unsigned long long>(row.number), row.bytes, row.helper);
+        Execution execution;
+        execution.maps = &maps;
+        const auto result = interpret(object, with_map(text), execution);
+        ASSERT_TRUE(result) << to_text(result.error());
+        EXPECT_EQ(*result, row.bytes == 8 ? row.held : row.held & 0xffffffff);
+        std::uint64_t left = 0;
+        std::memcpy(&left, maps[0].begin()->second.data(), 8);
+        EXPECT_EQ(left, row.left);
+    }
+}
+
+TEST(Interpreter, RandomNumbersAndLanes) {
+    EXPECT_NE(result_of("call 7\nexit"), result_of("call 7\ncall 7\nexit"));
+    EXPECT_LT(result_of("call 7\nexit"), std::uint64_t{1} << 32);
+    for (const char* number : {"0x10008", "0x10009", "0x1000a"})
+        EXPECT_EQ(result_of("mov %r1, -5\ncall " + std::string(number) + "\nexit"), static_cast<std::uint64_t>(-5));
 }
 
 TEST(Interpreter, HelpersOfTheExecution) {

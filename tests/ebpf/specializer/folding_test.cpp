@@ -35,6 +35,14 @@ TEST(Folding, SiteFields) {
     EXPECT_EQ(stored("ldxsb %r0, [%r9+96]\n", constants), 0xffffffffffffff80u);
 }
 
+/// The smallest and the largest of one number is that number; how many lanes there are is read where it counts.
+TEST(Folding, NumbersOfAllLanes) {
+    EXPECT_EQ(stored("mov %r1, 5\ncall 0x10009\n"), 5u);
+    EXPECT_EQ(stored("mov %r1, -5\ncall 0x1000a\n"), static_cast<std::uint64_t>(-5));
+    EXPECT_EQ(stored("mov %r1, 5\ncall 0x10008\n"), std::nullopt);
+    EXPECT_EQ(stored("ldxw %r1, [%r9+36]\ncall 0x10009\n"), std::nullopt);
+}
+
 TEST(Folding, StackBytes) {
     EXPECT_EQ(stored("lddw %r1, 0x1122334455667788\nstxdw [%r10-8], %r1\nldxh %r0, [%r10-6]\n"), 0x5566u);
     EXPECT_EQ(stored("stw [%r10-8], 0x11223344\nstw [%r10-4], -1\nldxdw %r0, [%r10-8]\n"), 0xffffffff11223344u);

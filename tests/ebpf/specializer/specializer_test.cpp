@@ -179,6 +179,37 @@ TEST(InTheWay, OnlyWhatCouldSeeOrChangeTheElement) {
     EXPECT_FALSE(stands_in_the_way(load, element));
 }
 
+/// egpu_max: an element that it changes is in no register meanwhile.
+TEST(InTheWay, ExtremesOfAnElement) {
+    const std::string text = "stw [%r10-4], 2\nmov %r2, %r10\nadd %r2, -4\nlddw %r1, " + map_address(0) +
+                             "\ncall 1\njeq %r0, 0, out\nmov %r6, %r0\nmov %r1, 3\nlock add [%r6+16], %r1\n"
+                             "mov %r1, %r6\nadd %r1, OFFSET\nmov %r2, 9\nmov %r3, 4\ncall 0x10007\n"
+                             "out:\nmov %r0, 0\nexit\n";
+    for (const std::uint32_t offset : {20u, 24u}) {
+        std::string with_offset = text;
+        with_offset.replace(text.find("OFFSET"), 6, std::to_string(offset));
+        const Object object = assembled(with_offset);
+        const auto program = specialized(object);
+        ASSERT_EQ(program.accumulators.size(), 1u);
+        ASSERT_EQ(program.accesses.size(), 1u);
+        EXPECT_TRUE(program.accesses[0].reads && program.accesses[0].writes);
+        EXPECT_EQ(program.accesses[0].byte, offset);
+        EXPECT_EQ(program.accesses[0].bytes, 4u);
+        EXPECT_EQ(stands_in_the_way(program.accesses[0], program.accumulators[0].element), offset == 20);
+    }
+}
+
+/// What all lanes find out needs to know which they are; nothing where the result isn't used.
+TEST(Effects, AskingAllLanesReadsTheirMask) {
+    const std::string text =
+        "ldxw %r1, [%r1+36]\ncall 0x10008\nmov %r7, %r0\nstw [%r10-4], 2\nmov %r2, %r10\nadd %r2, -4\nlddw %r1, " +
+        map_address(0) + "\ncall 1\njeq %r0, 0, out\n";
+    const Object used = assembled(text + "stxdw [%r0+0], %r7\nout:\nmov %r0, 0\nexit\n");
+    EXPECT_THAT(specialized(used).fields_read, UnorderedElementsAre("lane", "active_mask"));
+    const Object unused = assembled(text + "stdw [%r0+0], 7\nout:\nmov %r0, 0\nexit\n");
+    EXPECT_THAT(specialized(unused).fields_read, IsEmpty());
+}
+
 TEST(LocalCalls, AreWrittenOut) {
     const Object object = assembled(
         "stw [%r10-4], 2\nmov %r6, %r10\nadd %r6, -4\nmov %r1, %r6\ncall local count\n"

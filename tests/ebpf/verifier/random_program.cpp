@@ -150,7 +150,13 @@ void put_index(Choices& choices, std::vector<Instruction>& out) {
     out.push_back(make(kClassAlu64 | kAdd | kSourceRegister, 0, index, 0, 0));
     const unsigned size = choices.below(4) << 3;
     const int offset = static_cast<int>(choices.below(68)) & (form & 16 ? -8 : -1);
-    if (form & 32)
+    if (form & 64) {
+        out.push_back(make(kClassAlu64 | kMov | kSourceRegister, 1, 0, 0, 0));
+        out.push_back(make(kClassAlu64 | kAdd, 1, 0, 0, offset));
+        out.push_back(make(kClassAlu64 | kMov | kSourceRegister, 2, index == 1 ? 9 : index, 0, 0));
+        out.push_back(make(kClassAlu64 | kMov, 3, 0, 0, size & 8 ? 4 : 8));
+        out.push_back(make(kCall, 0, 0, 0, static_cast<std::int32_t>(size & 16 ? HelperId::min : HelperId::max)));
+    } else if (form & 32)
         out.push_back(make(kClassLdx | kModeMem | size, 6 + choices.below(3), 0, offset, 0));
     else
         out.push_back(make(kClassSt | kModeMem | size, 0, 0, offset, 1));
@@ -203,9 +209,12 @@ void put_other(Choices& choices, std::vector<Instruction>& out) {
             out.push_back(second);
             break;
         }
-        case 1:
-            out.push_back(make(kCall, 0, 0, 0, static_cast<std::int32_t>(HelperId::clock)));
+        case 1: {
+            constexpr HelperId kNumbers[] = {HelperId::clock, HelperId::get_prandom_u32, HelperId::lanes_sum,
+                                             HelperId::lanes_min};
+            out.push_back(make(kCall, 0, 0, 0, static_cast<std::int32_t>(kNumbers[choices.below(4)])));
             break;
+        }
         case 2:
             out.push_back(make(kClassAlu64 | kMov | kSourceRegister, 1, 9, 0, 0));
             break;

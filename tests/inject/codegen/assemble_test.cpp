@@ -2,7 +2,7 @@
 // Every text is PTX: ptxas takes it for old and new targets. Skipped, with the reason, where there is no ptxas.
 #include <gmock/gmock.h>
 
-#include "harness.hpp"
+#include "every_helper.hpp"
 #include "inject/codegen/grids.hpp"
 #include "inject/compile/compile.hpp"
 
@@ -12,8 +12,10 @@ namespace {
 struct Machine {
     std::uint32_t target;      ///< .target of the text
     const char* architecture;  ///< what ptxas compiles for
+    bool specific = false;     ///< .target sm_90a rather than sm_90
 };
-constexpr Machine kMachines[] = {{60, "sm_75"}, {70, "sm_75"}, {75, "sm_75"}, {90, "sm_90"}, {100, "sm_100"}};
+constexpr Machine kMachines[] = {{60, "sm_75"}, {70, "sm_75"},        {75, "sm_75"},  {80, "sm_80"},
+                                 {90, "sm_90"}, {90, "sm_90a", true}, {100, "sm_100"}};
 
 class Assemble : public ::testing::Test {
 protected:
@@ -66,11 +68,16 @@ protected:
                 Harness harness(object, machine.target);
                 if (guarded)
                     harness.site.guard = "%p1";
+                if (machine.specific)
+                    harness.function.require_version(8, 0);
                 adapt(harness);
                 const auto probe = harness.emit(object);
                 ASSERT_TRUE(probe) << what << to_text(probe.error());
-                accept(harness.module(*probe, after), machine.architecture,
-                       fmt::format("{} sm_{} {}", what, machine.target, guarded ? "guarded" : "unguarded"));
+                std::string text = harness.module(*probe, after);
+                if (machine.specific)
+                    text.insert(text.find('\n', text.find(".target")), "a");
+                accept(text, machine.architecture,
+                       fmt::format("{} {} {}", what, machine.architecture, guarded ? "guarded" : "unguarded"));
             }
         }
     }
@@ -93,14 +100,6 @@ TEST_F(Assemble, BundledPrograms) {
     const Object latency = bundled("latency");
     accept_everywhere(
         latency, "latency", [](Harness& harness) { harness.site.latency = "%rd5"; }, true);
-}
-
-/// r7 = a value known only at run time; the result in r0 is stored to array[2], so that nothing is dropped.
-std::string storing(const std::string& body) {
-    return "mov %r9, %r1\nldxw %r7, [%r1+36]\nldxw %r6, [%r1+64]\nstw [%r10-4], 2\nmov %r2, %r10\nadd %r2, -4\nlddw "
-           "%r1, " +
-           map_address(0) + "\ncall 1\njeq %r0, 0, out\nmov %r8, %r0\nmov %r0, %r6\n" + body +
-           "stxdw [%r8+0], %r0\nout:\nmov %r0, 0\nexit\n";
 }
 
 TEST_F(Assemble, EveryAluOperation) {
@@ -221,12 +220,13 @@ TEST_F(Assemble, GenericSpaceAtRunTime) {
 }
 
 TEST_F(Assemble, EveryHelper) {
-    std::string body;
-    for (const char* number : {"5", "8", "0x10001", "0x10002"})
-        body += fmt::format("call {}\nmov %r7, %r0\n", number);
-    body +=
-        "mov %r1, %r9\nmov %r2, 0\ncall 0x10005\nadd %r7, %r0\nmov %r1, %r9\nmov %r2, 1\ncall 0x10005\nadd %r0, %r7\n";
-    accept_everywhere(assembled(storing(body)), "scalars");
+    for (const Helper& row : every_helper())
+        for (const HelperUse& use : uses_of(row))
+            accept_everywhere(assembled(use_of(row, use)), std::string(row.name),
+                              [](Harness& harness) { supply(harness.site); });
+}
+
+TEST_F(Assemble, ArraysAtARunTimeIndex) {
     for (const std::uint32_t map : {0u, 2u})
         accept_everywhere(
             assembled(storing("stxw [%r10-12], %r7\nmov %r2, %r10\nadd %r2, -12\nlddw %r1, " + map_address(map) +

@@ -18,6 +18,8 @@ inline Target oldest_version(std::uint32_t sm) {
         return {sm, 8, 6};
     if (sm >= 90)
         return {sm, 7, 8};
+    if (sm >= 80)
+        return {sm, 7, 0};
     if (sm >= 75)
         return {sm, 6, 3};
     return {sm, sm >= 70 ? 6u : 5u, 0};

@@ -30,7 +30,8 @@ void replace_what_differs(std::vector<Instruction>& program) {
         if (i.opcode != kCall || i.source != 0)
             continue;
         const auto id = static_cast<HelperId>(i.immediate);
-        if (id == HelperId::clock || id == HelperId::time_ns || id == HelperId::ktime_get_ns)
+        if (id == HelperId::clock || id == HelperId::time_ns || id == HelperId::ktime_get_ns ||
+            id == HelperId::ktime_get_coarse_ns || id == HelperId::get_prandom_u32)
             i = {.opcode = kClassAlu64 | kMov, .immediate = i.immediate};
     }
 }

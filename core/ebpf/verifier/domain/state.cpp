@@ -198,7 +198,7 @@ void State::drop_single_links() {
 
 bool covers(const State& wider, const State& narrower) {
     if (wider.at != narrower.at || wider.frames.size() != narrower.frames.size() ||
-        !covers(wider.divergences, narrower.divergences))
+        !covers(wider.divergences, narrower.divergences) || (narrower.lanes_looped && !wider.lanes_looped))
         return false;
     Renamings names;
     if (!covers(wider.fields, narrower.fields, names))

@@ -60,6 +60,8 @@ struct State {
     std::vector<Divergence> divergences;  ///< innermost last
     /// Lookups passed on this path with their keys' expressions: another key at the same place isn't static.
     std::vector<std::pair<std::uint32_t, std::uint64_t>> lookups;
+    bool lanes_looped =
+        false;  ///< lanes took different ways at a branch in a loop: some rounds may be some lanes' only
     std::uint32_t next_identity = 1;  ///< of lookups
     std::uint32_t next_link = 1;      ///< of registers that hold the same number
 

@@ -181,4 +181,11 @@ Flow analyse_flow(std::span<const Instruction> program) {
     return flow;
 }
 
+bool is_in_loop(const Flow& flow, std::uint32_t at) {
+    for (std::uint32_t start = 0; start <= at; ++start)
+        if (flow.back_edge[start] != Flow::kFunctionEnd && flow.back_edge[start] >= at)
+            return true;
+    return false;
+}
+
 }  // namespace egpu::ebpf

@@ -22,6 +22,8 @@ struct Flow {
     std::vector<std::uint32_t> functions;    ///< first instructions, ascending; 0 is the program
 };
 
+/// True where an instruction may lie on a cycle: each cycle has a jump back from behind it or from it.
+bool is_in_loop(const Flow& flow, std::uint32_t at);
 /// The instruction a jump or a local call goes to.
 std::uint32_t target_of(const Instruction& instruction, std::uint32_t at);
 bool is_local_call(const Instruction& instruction);

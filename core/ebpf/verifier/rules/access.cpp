@@ -41,6 +41,8 @@ static std::uint32_t copy_alignment(std::uint32_t bytes) {
 }
 
 Verdict check_argument_access(const Scene& scene, const MemoryAccess& access) {
+    if (access.kind == AccessKind::atomic)
+        return check_access(scene, access);
     if (auto refusal = check_dereference(scene, access))
         return refusal;
     if (auto refusal = check_bounds(scene, access))

@@ -24,20 +24,13 @@ Refusal unknown_helper(std::uint32_t number) {
         refusal.fix = "read the field only where bpf_core_field_exists() is true";
         return refusal;
     }
-    if (const RefusedHelper* known = refused_helper(number)) {
-        refusal.message = fmt::format("{} is not available on a GPU", known->name);
-        refusal.why = known->why;
-        refusal.fix = known->fix;
-        return refusal;
-    }
-    const std::string_view name = linux_helper_name(number);
+    const Unavailable* said = unavailable(number);
+    const std::string_view name = said != nullptr && !said->name.empty() ? said->name : linux_helper_name(number);
     refusal.message = name.empty() ? fmt::format("helper {:#x} is unknown", number)
                                    : fmt::format("{} is not available on a GPU", name);
-    if (name.find("probe_read") != std::string_view::npos)
-        refusal.why = "no program reads memory of the application: a fault on a GPU can't be undone";
-    else
-        refusal.why = "it is a helper of the Linux kernel, or of a newer egpu";
-    refusal.fix = "a GPU program has: " + offered();
+    refusal.why = said != nullptr ? said->why : "it is a helper of the Linux kernel, or of a newer egpu";
+    refusal.fix =
+        said != nullptr && !said->instead.empty() ? std::string(said->instead) : "a GPU program has: " + offered();
     return refusal;
 }
 
@@ -76,6 +69,8 @@ Verdict check_constant(const Helper& called, unsigned argument, const Value& val
         return argument_refusal(called, argument, "a constant number of a parameter, from 0");
     if (called.id == HelperId::map_update_elem && !constant_between(value, 0, 2))
         return argument_refusal(called, argument, "BPF_ANY, BPF_NOEXIST or BPF_EXIST");
+    if (called.changes_word() && !constant_between(value, 4, 4) && !constant_between(value, 8, 8))
+        return argument_refusal(called, argument, "the size of a word, 4 or 8 bytes");
     if (!value.is_constant())
         return argument_refusal(called, argument, "a constant");
     return std::nullopt;
@@ -99,6 +94,21 @@ Verdict check_memory(const Scene& scene, const Helper& called, unsigned argument
     return argument_refusal(called, argument, what);
 }
 
+/// A word of a map's value: shards of per-SM maps are added up when read, and a sum of extremes is none.
+Verdict check_word(const Scene& scene, const Helper& called, unsigned argument, const Value& value) {
+    if (!value.is_map_pointer())
+        return argument_refusal(called, argument, "a pointer into a map's value");
+    const MapDefinition& map = scene.map(value.map);
+    if (!map.per_sm())
+        return std::nullopt;
+    Refusal refusal;
+    refusal.code = "EGPU-V015";
+    refusal.message = fmt::format("{} on the per-SM map '{}'", called.name, map.name);
+    refusal.why = "its copies, one for each SM, are added up when read: a sum of each SM's extreme is no extreme";
+    refusal.fix = "use BPF_MAP_TYPE_HASH or BPF_MAP_TYPE_ARRAY, which have one value for all SMs";
+    return refusal;
+}
+
 Verdict check_argument(const Scene& scene, const Helper& called, unsigned argument) {
     const Value value = scene.state.get(argument + 1);
     switch (called.arguments[argument]) {
@@ -111,6 +121,8 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
         case ArgumentKind::map_key:
         case ArgumentKind::map_value:
             return check_memory(scene, called, argument, value);
+        case ArgumentKind::map_word:
+            return check_word(scene, called, argument, value);
         case ArgumentKind::context:
             if (value.kind != Kind::context || !value.scalar.is_constant() || value.scalar.value() != 0)
                 return argument_refusal(called, argument, "the program's context");
@@ -126,9 +138,7 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
         case ArgumentKind::constant:
             return check_constant(called, argument, value);
         case ArgumentKind::scalar:
-            if (!value.is_scalar())
-                return argument_refusal(called, argument, "a number");
-            return std::nullopt;
+            return check_number(scene, value, "passed to a helper");
     }
     return std::nullopt;
 }
@@ -155,6 +165,8 @@ Verdict check_helper(const Scene& scene, const Helper*& called) {
         return unknown_helper(number);
     if (auto refusal = check_event(scene, *called))
         return refusal;
+    if (auto refusal = check_lanes(scene, *called))
+        return refusal;
     for (unsigned argument = 0; argument < called->arguments.size(); ++argument) {
         if (called->arguments[argument] == ArgumentKind::none)
             continue;
@@ -176,6 +188,10 @@ MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned 
             break;
         case ArgumentKind::map_value:
             access.bytes = scene.map(scene.state.get(1).map).value_bytes;
+            break;
+        case ArgumentKind::map_word:
+            access.kind = AccessKind::atomic;
+            access.bytes = static_cast<std::uint32_t>(scene.state.get(argument + 3).scalar.value());
             break;
         case ArgumentKind::stack_buffer:
             access.kind = AccessKind::write;

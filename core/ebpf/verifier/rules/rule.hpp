@@ -94,6 +94,9 @@ Verdict check_atomic(const Scene& scene, const MemoryAccess& access, const Value
 // maps.cpp: V022
 Verdict check_map_available(const Scene& scene, std::uint32_t map);
 Verdict check_global_data(const Scene& scene);
+// lanes.cpp: V025
+/// A helper that asks all lanes that fire together is called where all of them come.
+Verdict check_lanes(const Scene& scene, const Helper& called);
 // helpers.cpp: V017, V018, V019
 Verdict check_helper(const Scene& scene, const Helper*& called);
 /// The memory a helper's argument points to, as an access; bytes 0 where the kind has none.

@@ -124,6 +124,31 @@ static long (*const egpu_value)(void *ctx, void *to, __u32 size) = (void *)0x100
 /* The n-th kernel parameter's bytes, n a constant; only for parameters of up to 8 bytes. */
 static __u64 (*const egpu_arg)(void *ctx, __u32 n) = (void *)0x10005;
 
+/* Makes a word of a map's value (8 or 4 bytes) the smaller or the larger of both,
+ * at once for all threads, unsigned; gives the word before. Values begin as 0, so
+ * 0 stands for "no number yet": egpu_min leaves a value of 0 out, and a word of 0
+ * takes any. Not in per-SM maps: the copies of those are added up. */
+static __u64 (*const egpu_min)(void *word, __u64 value, __u32 bytes) = (void *)0x10006;
+static __u64 (*const egpu_max)(void *word, __u64 value, __u32 bytes) = (void *)0x10007;
+#define egpu_min(word, value) egpu_min(word, value, sizeof(*(word)))
+#define egpu_max(word, value) egpu_max(word, value, sizeof(*(word)))
+
+/* The sum, the smallest, the largest of a value over all lanes that fire together,
+ * unsigned; the same for each of them. All of them must come to the call: not in
+ * gpu.warp programs, and not behind a branch that depends on the lane. */
+static __u64 (*const egpu_lanes_sum)(__u64 value) = (void *)0x10008;
+static __u64 (*const egpu_lanes_min)(__u64 value) = (void *)0x10009;
+static __u64 (*const egpu_lanes_max)(__u64 value) = (void *)0x1000a;
+/* clang would make one call of those in both branches of an if: others would come. */
+#define EGPU_IN_PLACE(number, call) ({						\
+	__asm__ volatile("" : : "i"(number));					\
+	__u64 egpu_result = call;						\
+	__asm__ volatile("" : "+r"(egpu_result) : "i"(number));			\
+	egpu_result; })
+#define egpu_lanes_sum(value) EGPU_IN_PLACE(__COUNTER__, egpu_lanes_sum(value))
+#define egpu_lanes_min(value) EGPU_IN_PLACE(__COUNTER__, egpu_lanes_min(value))
+#define egpu_lanes_max(value) EGPU_IN_PLACE(__COUNTER__, egpu_lanes_max(value))
+
 static __always_inline void egpu_log2_add(egpu_count_t *slot, __u64 value)
 {
 	__u32 i = 0;
