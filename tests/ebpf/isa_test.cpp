@@ -122,6 +122,8 @@ TEST_P(Refused, WithTheInstruction) {
     ASSERT_FALSE(status) << GetParam().why;
     EXPECT_EQ(status.error().code, "EGPU-V001");
     EXPECT_THAT(status.error().message, HasSubstr(GetParam().message)) << GetParam().why;
+    EXPECT_THAT(status.error().why, HasSubstr("RFC 9669")) << GetParam().why;
+    EXPECT_FALSE(status.error().fix.empty()) << GetParam().why;
 }
 
 constexpr Instruction kEnd1{.opcode = kExit};

@@ -58,9 +58,7 @@ static Value moved(const Instruction& i, State& state, const Value& source) {
         result.scalar = low_word(source.scalar);
     else if (uses_register(i) && !source.scalar.is_constant()) {
         // What a branch tells of one of the two it tells of the other.
-        if (result.scalar.link == 0)
-            result.scalar.link = state.next_link++;
-        state.frame().registers[i.source].scalar.link = result.scalar.link;
+        result.scalar.link = state.link(i.source);
         return result;
     }
     result.scalar.link = 0;
@@ -127,6 +125,7 @@ Verdict Walk::step_immediate64(State& state) {
             Value::pointer(constants ? Kind::constants : Kind::map_value, static_cast<std::uint32_t>(second.immediate));
         if (!constants) {
             value.map = static_cast<std::uint32_t>(i.immediate);
+            value.element = combine(0xa04, value.map, 0);
             found_.maps_used.insert(value.map);
         }
     } else {

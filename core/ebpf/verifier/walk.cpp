@@ -76,6 +76,14 @@ Verdict Walk::follow(Pending path) {
     return std::nullopt;
 }
 
+/// True where a place that names an element of a map may be passed twice from here on.
+bool Walk::names_again(const State& state) const {
+    bool again = flow_.names_again[state.at] != 0;
+    for (std::size_t i = 1; i < state.frames.size(); ++i)
+        again = again || flow_.names_again[state.frames[i].return_to] != 0;
+    return again;
+}
+
 Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
     state.close(state.at);
     if (node != Explored::kNone && !flow_.is_meeting[state.at])
@@ -85,7 +93,7 @@ Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
     state.forget_dead(state.frames.size() - 1, flow_.live[state.at]);
     state.forget_fields(flow_.live_fields[state.at]);
     state.drop_single_links();
-    const Explored::Arrival arrival = explored_.arrive(state, node);
+    const Explored::Arrival arrival = explored_.arrive(state, node, names_again(state));
     if (arrival.outcome == Explored::Outcome::fresh) {
         node = arrival.node;
         return std::nullopt;

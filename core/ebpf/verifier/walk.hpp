@@ -35,6 +35,7 @@ private:
     Verdict pay(State& state, const Cost& cost, Explored::Node node);
     Verdict check_total(const State& state, const Cost& total, Explored::Node node) const;
     std::uint32_t limit() const;
+    bool names_again(const State& state) const;
     void note(const State& state, const std::optional<Refusal>& note);
     Scene scene(const State& state) const { return {object_, program_, context_, state, state.at}; }
 
@@ -49,7 +50,7 @@ private:
     Verdict step_atomic(State& state);
     Value loaded(State& state, const MemoryAccess& access);
     void note_written(const MemoryAccess& access);
-    void note_atomic(std::uint32_t at, const MemoryAccess& access, bool fetches);
+    void note_atomic(State& state, const MemoryAccess& access);
     Verdict use_stack(const State& state, const MemoryAccess& access);
 
     // branch_step.cpp
@@ -59,9 +60,10 @@ private:
     Verdict step_helper(State& state, Explored::Node node);
     Verdict step_local_call(State& state);
     Verdict step_exit(State& state, Explored::Node node, bool& ended);
+    Scalar memory_content(const State& state, const MemoryAccess& access) const;
     Verdict helper_memory(State& state, const Helper& called, Scalar& key);
     bool lookup_is_static(State& state, Scalar& key);
-    Value helper_result(State& state, const Helper& called, Variability key);
+    Value helper_result(State& state, const Helper& called, const Scalar& key);
     Verdict check_total_stack(std::uint32_t& bytes) const;
 
     const Object& object_;

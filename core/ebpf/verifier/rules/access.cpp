@@ -56,6 +56,8 @@ Verdict check_argument_access(const Scene& scene, const MemoryAccess& access) {
         static_cast<std::int32_t>(span.first), static_cast<std::int32_t>(span.end - span.first));
     if (!fault || !fault->pointer)
         return check_stack_read(scene, access);
+    if (fault->value.kind == Kind::partial_sum)
+        return check_number(scene, fault->value, "part of a key or value passed to a helper");
     Refusal refusal;
     refusal.code = "EGPU-V020";
     refusal.message = "a pointer is part of a key or value passed to a helper here";

@@ -16,6 +16,13 @@ Span span_of(const MemoryAccess& access) {
             offset.is_constant()};
 }
 
+std::uint64_t address_expression(const MemoryAccess& access) {
+    const Scalar& offset = access.pointer.scalar;
+    if (offset.is_constant())
+        return combine(0, offset.value() + static_cast<std::uint64_t>(std::int64_t{access.offset}), 0);
+    return combine(0xa03, offset.expression, static_cast<std::uint64_t>(std::int64_t{access.offset}));
+}
+
 Verdict check_alignment(const Scene& scene, const MemoryAccess& access) {
     if (access.bytes < 2)
         return std::nullopt;

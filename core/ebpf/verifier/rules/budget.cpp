@@ -76,9 +76,12 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
 Refusal endless_loop(std::uint32_t loop) {
     Refusal refusal;
     refusal.code = "EGPU-V009";
-    refusal.message = "this loop never ends on some path";
-    refusal.why = "it comes back to its start with nothing changed; a GPU that hangs must be reset";
-    refusal.fix = "give it a small constant bound: for (int i = 0; i < 16; i++)";
+    refusal.message = "this loop may never end";
+    refusal.why =
+        "no round brings it nearer to an end: all that is known at its start is the same again one round later; a GPU "
+        "that hangs must be reset";
+    refusal.fix =
+        "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end sooner";
     refusal.at = loop;
     return refusal;
 }

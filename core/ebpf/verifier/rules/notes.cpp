@@ -8,7 +8,25 @@
 
 namespace egpu::ebpf {
 
+namespace {
+
+/// The map is chosen by what isn't known where the program is injected.
+std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called) {
+    if (scene.state.get(1).scalar.variability == Variability::site)
+        return std::nullopt;
+    Refusal note;
+    note.code = "EGPU-V054";
+    note.message = fmt::format("which map {} gets is known only when the program runs", called.name);
+    note.why = "this version must know the map where the probe is injected, and will refuse it there";
+    note.fix = fmt::format("call {} in each branch, with its own map", called.name);
+    return note;
+}
+
+}  // namespace
+
 std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static) {
+    if (auto varies = note_map_varies(scene, called))
+        return varies;
     const MapDefinition& map = scene.map(scene.state.get(1).map);
     if (map.is_array())
         return std::nullopt;
@@ -33,6 +51,22 @@ std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, boo
     return note;
 }
 
+std::optional<Refusal> note_update(const Scene& scene, const Helper& called) {
+    if (auto varies = note_map_varies(scene, called))
+        return varies;
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
+    if (map.is_array())
+        return std::nullopt;
+    Refusal note;
+    note.code = "EGPU-V052";
+    note.message = fmt::format("bpf_map_update_elem on hash '{}'", map.name);
+    note.why =
+        "this version can't make or replace entries of a hash in one step: the probe will be refused where it is "
+        "injected";
+    note.fix = "call egpu_map_lookup_or_init and store to what it gives, or use an array map";
+    return note;
+}
+
 Refusal note_constant_index() {
     Refusal note;
     note.code = "EGPU-V055";
@@ -46,7 +80,7 @@ std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess
     const std::uint64_t map = map_bit(access.pointer.map);
     bool decided = false;
     for (const Divergence& open : scene.state.divergences)
-        decided = decided || (open.loaded_from & map) != 0;
+        decided = decided || (open.plainly_loaded_from & map) != 0;
     if (!decided)
         return std::nullopt;
     Refusal note;
@@ -54,6 +88,21 @@ std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess
     note.message = fmt::format("{} is tested and stored in two steps", name_of(scene, access.pointer));
     note.why = "other threads may store in between: of two updates at once one is lost, and the result is approximate";
     note.fix = "count with __sync_fetch_and_add, or use __sync_val_compare_and_swap";
+    return note;
+}
+
+std::optional<Refusal> note_compare_exchange(const Scene& scene, const MemoryAccess& access) {
+    const std::uint64_t read = scene.state.get(0).scalar.loaded_from;
+    if ((read & map_bit(access.pointer.map)) == 0)
+        return std::nullopt;  // expects a number of its own, as a claim does: who finds another has nothing to store
+    Refusal note;
+    note.code = "EGPU-V032";
+    note.message =
+        fmt::format("an update of {} by compare-and-exchange may be given up", name_of(scene, access.pointer));
+    note.why =
+        "it stores nothing where another thread was faster, and its tries are bounded: when all threads of the GPU try "
+        "at once, some end without success, and the result is approximate";
+    note.fix = "count with __sync_fetch_and_add; for what can't be added, such as a maximum, allow many tries";
     return note;
 }
 

@@ -58,6 +58,8 @@ struct Span {
     bool exact = false;  ///< one offset only
 };
 Span span_of(const MemoryAccess& access);
+/// Of the offset, as Scalar::expression.
+std::uint64_t address_expression(const MemoryAccess& access);
 
 // registers.cpp: V002, V005
 Verdict check_readable(const Scene& scene, unsigned index);
@@ -70,9 +72,11 @@ Verdict check_argument_access(const Scene& scene, const MemoryAccess& access);
 Verdict check_dereference(const Scene& scene, const MemoryAccess& access);
 // alignment.cpp: V008
 Verdict check_alignment(const Scene& scene, const MemoryAccess& access);
-// stack.cpp: V003, V004
+// stack.cpp: V003, V004, V020
 Verdict check_stack_bounds(const Scene& scene, const MemoryAccess& access);
 Verdict check_stack_read(const Scene& scene, const MemoryAccess& access);
+/// A pointer stored in a caller's variable doesn't outlive what it points to.
+Verdict check_stack_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
 // map_value.cpp: V006
 Verdict check_map_value(const Scene& scene, const MemoryAccess& access);
 // context.cpp: V012
@@ -88,8 +92,10 @@ Verdict check_comparison(const Scene& scene, const Value& left, const Value& rig
 Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
 /// A value that bpf_map_update_elem writes: not made from what the same map holds.
 Verdict check_update_source(const Scene& scene, std::uint32_t map, const Scalar& content);
+/// What an atomic exchange stores: not made from what the same map holds.
+Verdict check_exchange(const Scene& scene, const MemoryAccess& access, const Value& stored);
 Verdict check_number(const Scene& scene, const Value& value, const char* use);
-// atomics.cpp: V015, V016
+// atomics.cpp: V014, V015, V016
 Verdict check_atomic(const Scene& scene, const MemoryAccess& access, const Value& operand);
 // maps.cpp: V022
 Verdict check_map_available(const Scene& scene, std::uint32_t map);
@@ -109,8 +115,10 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
 Refusal endless_loop(std::uint32_t loop);
 Refusal too_complex(std::uint32_t steps);
 
-// notes.cpp: V031, V05x; of accepted programs
+// notes.cpp: V03x, V05x; of accepted programs
 std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static);
+std::optional<Refusal> note_update(const Scene& scene, const Helper& called);
+std::optional<Refusal> note_compare_exchange(const Scene& scene, const MemoryAccess& access);
 Refusal note_constant_index();
 std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access);
 

@@ -16,15 +16,38 @@ std::string stored_expression(const Scene& scene) {
     return extent ? line->text.substr(extent->column - 1, extent->length) : std::string();
 }
 
-Refusal read_modify_write(const std::string& name, const std::string& expression) {
+/// The line writes an update in one expression: `x += n`, `x++`.
+bool updates_in_place(const Scene& scene) {
+    const LineInfo* line = scene.program.line_of(scene.at);
+    if (line == nullptr || line->text.empty())
+        return true;
+    for (const char* update : {"++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
+        if (line->text.find(update) != std::string::npos)
+            return true;
+    return false;
+}
+
+Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::string& name,
+                          const std::string& expression) {
     Refusal refusal;
     refusal.code = "EGPU-V014";
-    refusal.message = fmt::format("{} is read, changed and written back without an atomic",
-                                  expression.empty() ? name : fmt::format("'{}'", expression));
-    refusal.why = "all threads of the GPU do this at once, on the same value: nearly every update would be lost";
+    const std::string what = expression.empty() ? name : fmt::format("'{}'", expression);
     const std::string value = expression.empty() ? "value" : expression;
     const std::string address = value.starts_with('*') ? value.substr(1) : "&" + value;
-    refusal.fix = fmt::format("__sync_fetch_and_add({}, n) instead of {} += n", address, value);
+    if (updates_in_place(scene)) {
+        refusal.message = fmt::format("{} is read, changed and written back without an atomic", what);
+        refusal.why = "all threads of the GPU do this at once, on the same value: nearly every update would be lost";
+        refusal.fix = fmt::format("__sync_fetch_and_add({}, n) instead of {} += n", address, value);
+        return refusal;
+    }
+    refusal.message =
+        fmt::format("{} gets a value made from what map '{}' holds, in two steps", what, scene.map(map).name);
+    refusal.why =
+        "all threads of the GPU do this at once: what others store between this thread's read and its store is lost";
+    refusal.fix = fmt::format(
+        "to count, __sync_fetch_and_add({}, n); else __sync_val_compare_and_swap in a loop with a small bound; a copy "
+        "of another value belongs in a map of its own",
+        address);
     return refusal;
 }
 
@@ -52,7 +75,18 @@ Verdict check_number(const Scene& scene, const Value& value, const char* use) {
 Verdict check_update_source(const Scene& scene, std::uint32_t map, const Scalar& content) {
     if ((content.loaded_from & map_bit(map)) == 0)
         return std::nullopt;
-    return read_modify_write(fmt::format("the value of map '{}'", scene.map(map).name), {});
+    return read_modify_write(scene, map, fmt::format("the value of map '{}'", scene.map(map).name), {});
+}
+
+Verdict check_exchange(const Scene& scene, const MemoryAccess& access, const Value& stored) {
+    if ((stored.scalar.loaded_from & map_bit(access.pointer.map)) == 0)
+        return std::nullopt;
+    Refusal refusal = read_modify_write(scene, access.pointer.map, name_of(scene, access.pointer), {});
+    refusal.message = fmt::format("{} is exchanged for a value made from what it, or another of map '{}', held before",
+                                  name_of(scene, access.pointer), scene.map(access.pointer.map).name);
+    refusal.why = "the exchange itself is atomic, reading before it is not: what others store between the two is lost";
+    refusal.fix = "to count, __sync_fetch_and_add; else __sync_val_compare_and_swap in a loop with a small bound";
+    return refusal;
 }
 
 Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const Value& stored) {
@@ -60,7 +94,7 @@ Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const
     const bool from_itself = (stored.is_scalar() && (stored.scalar.loaded_from & map_bit(access.pointer.map)) != 0) ||
                              (stored.kind == Kind::partial_sum && stored.map == access.pointer.map);
     if (from_itself)
-        return read_modify_write(name_of(scene, access.pointer), stored_expression(scene));
+        return read_modify_write(scene, access.pointer.map, name_of(scene, access.pointer), stored_expression(scene));
     if (auto refusal = check_number(scene, stored, "stored in a map"))
         return refusal;
     if (!map.per_sm())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules 1 and 7: the stack is 512 bytes, and no byte of it is read before it was written; it isn't zeroed.
+// No pointer outlives the variable that it points to.
 #include <fmt/format.h>
 
 #include "ebpf/verifier/rules/rule.hpp"
@@ -35,6 +36,8 @@ Verdict check_stack_read(const Scene& scene, const MemoryAccess& access) {
     }
     if (!fault)
         return std::nullopt;
+    if (fault->value.kind == Kind::partial_sum)
+        return check_number(scene, fault->value, "read in pieces");
     Refusal refusal;
     if (fault->pointer) {
         refusal.code = "EGPU-V020";
@@ -48,6 +51,18 @@ Verdict check_stack_read(const Scene& scene, const MemoryAccess& access) {
     refusal.why = fmt::format("byte {} of the {} bytes at fp{} has no value on this path{}", fault->byte - first + 1,
                               bytes, first, bytes > 1 ? "; padding between members counts" : "");
     refusal.fix = "initialise the whole variable: struct key key = {}; then its members";
+    return refusal;
+}
+
+Verdict check_stack_store(const Scene&, const MemoryAccess& access, const Value& stored) {
+    if (stored.kind != Kind::stack || stored.frame <= access.pointer.frame)
+        return std::nullopt;
+    Refusal refusal;
+    refusal.code = "EGPU-V020";
+    refusal.message = "a pointer to this function's own variable is stored in a variable of its caller";
+    refusal.why =
+        "this function's stack is gone when it has returned: the caller would be left with a dangling pointer";
+    refusal.fix = "let the caller pass a pointer to a variable of its own, and store the value there";
     return refusal;
 }
 
