@@ -95,15 +95,17 @@ Value Walk::helper_result(State& state, const Helper& called, const Scalar& key)
 /// True where map and key are static: the same for all that come here, and at each time that this path does. `key`
 /// becomes what says which element it is.
 bool Walk::lookup_is_static(State& state, Scalar& key) {
-    const Value& map = state.get(1);
+    const Value map = state.get(1);
+    const std::uint64_t place = state.place();
     key.variability = most_varying(key.variability, map.scalar.variability);
     key.expression = combine(0xa07, map.map, key.expression);
-    if (!state.visit(key.expression))
+    if (!state.visit(key.expression) || searched_.contains(place))
         key.variability = most_varying(key.variability, Variability::warp);
-    if (key.variability == Variability::site)
-        return true;
-    dynamic_lookups_.emplace(state.at, map.map);
-    return false;
+    const bool is_static = key.variability == Variability::site;
+    (is_static ? static_places_ : dynamic_places_).insert(place);
+    if (!is_static)
+        dynamic_lookups_.emplace(state.at, map.map);
+    return is_static;
 }
 
 Verdict Walk::step_helper(State& state, Explored::Node node) {

@@ -20,6 +20,18 @@ Diagnostic too_large(const Object& object, const Program& program) {
     return diagnostic;
 }
 
+/// Each walk finds more lookups that are dynamic, or is the last; people's programs need two at most.
+constexpr int kWalks = 16;
+
+Diagnostic too_many_walks(const Object& object, const Program& program) {
+    Diagnostic diagnostic =
+        error("EGPU-V011", fmt::format("program '{}' has too many lookups that depend on one another", program.name));
+    diagnostic.where.file = object.path;
+    diagnostic.why = fmt::format("{} walks did not settle which of its keys are known before it runs", kWalks);
+    diagnostic.fix = "use fewer lookups inside loops and branches; split the program in two at different events";
+    return diagnostic;
+}
+
 }  // namespace
 
 Result<Verification> verify(const Object& object, const Program& program, const VerifierOptions& options) {
@@ -33,7 +45,16 @@ Result<Verification> verify(const Object& object, const Program& program, const 
         return errors;
     }
     const Flow flow = analyse_flow(program.instructions);
-    return Walk(object, program, options, flow).run();
+    std::set<std::uint64_t> searched;
+    for (int walks = 0; walks < kWalks; ++walks) {
+        Walk walk(object, program, options, flow, searched);
+        auto verified = walk.run();
+        auto undecided = walk.undecided();
+        if (!verified || undecided.empty())
+            return verified;
+        searched.merge(undecided);
+    }
+    return too_many_walks(object, program);
 }
 
 }  // namespace egpu::ebpf

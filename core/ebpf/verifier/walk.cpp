@@ -2,17 +2,20 @@
 #include "ebpf/verifier/walk.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ebpf/verifier/refuse.hpp"
 
 namespace egpu::ebpf {
 
-Walk::Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow)
+Walk::Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
+           const std::set<std::uint64_t>& searched)
     : object_(object),
       program_(program),
       options_(options),
       flow_(flow),
       context_(context_of(program.point.event)),
+      searched_(searched),
       explored_(program.instructions.size()),
       log_(object, program, context_, options.keep_walk) {}
 
@@ -51,6 +54,13 @@ Result<Verification> Walk::run() {
     found_.dynamic_lookups.assign(dynamic_lookups_.begin(), dynamic_lookups_.end());
     found_.walk = log_.take();
     return std::move(found_);
+}
+
+std::set<std::uint64_t> Walk::undecided() const {
+    std::set<std::uint64_t> both;
+    std::set_intersection(static_places_.begin(), static_places_.end(), dynamic_places_.begin(), dynamic_places_.end(),
+                          std::inserter(both, both.end()));
+    return both;
 }
 
 /// One path to its end; the other sides of its branches wait in pending_.

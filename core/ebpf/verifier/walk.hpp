@@ -18,8 +18,12 @@ namespace egpu::ebpf {
 
 class Walk {
 public:
-    Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow);
+    /// `searched`: places (State::place) of lookups known to be dynamic from a walk before.
+    Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
+         const std::set<std::uint64_t>& searched);
     Result<Verification> run();
+    /// Lookups that this walk took for static on one path and for dynamic on another: a search costs on both.
+    std::set<std::uint64_t> undecided() const;
 
 private:
     struct Pending {
@@ -71,12 +75,14 @@ private:
     const VerifierOptions& options_;
     const Flow& flow_;
     const ContextKind context_;
+    const std::set<std::uint64_t>& searched_;
 
     std::vector<Pending> pending_;
     Explored explored_;
     std::uint64_t steps_ = 0;
     Verification found_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups_;
+    std::set<std::uint64_t> static_places_, dynamic_places_;
     std::map<std::uint32_t, std::uint32_t> stack_of_function_;  ///< bytes
     std::set<std::pair<std::uint32_t, std::uint32_t>> calls_;   ///< caller, called
     std::set<std::pair<std::uint32_t, std::string>> noted_;     ///< instruction, code

@@ -194,13 +194,18 @@ void State::close_frame() {
             close_at(i);
 }
 
-bool State::visit(std::uint64_t element) {
+std::uint64_t State::place() const {
     std::uint64_t place = at;
     for (const Frame& frame : frames)
         place = combine(0xa00, place, frame.return_to);
-    const auto after = std::lower_bound(visits.begin(), visits.end(), std::pair(place, std::uint64_t{0}));
-    if (after == visits.end() || after->first != place) {
-        visits.insert(after, {place, element});
+    return place;
+}
+
+bool State::visit(std::uint64_t element) {
+    const std::uint64_t here = place();
+    const auto after = std::lower_bound(visits.begin(), visits.end(), std::pair(here, std::uint64_t{0}));
+    if (after == visits.end() || after->first != here) {
+        visits.insert(after, {here, element});
         return true;
     }
     return after->second == element;

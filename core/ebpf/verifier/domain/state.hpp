@@ -93,6 +93,8 @@ struct State {
     void close(std::uint32_t join);
     /// Closes all branches of the present frame.
     void close_frame();
+    /// The present instruction in its chain of calls, as a number.
+    std::uint64_t place() const;
     /// Notes that the present instruction names an element; false where it named another one before.
     bool visit(std::uint64_t element);
     /// Registers of a frame that can't be read any more become uninitialised: equal states then look equal.

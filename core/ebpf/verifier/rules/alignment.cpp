@@ -41,8 +41,9 @@ Verdict check_alignment(const Scene& scene, const MemoryAccess& access) {
                           static_cast<std::int64_t>(address.value))
             : fmt::format("its offset need not be a multiple of {}; a misaligned access ends the application on a GPU",
                           access.bytes);
-    refusal.fix =
-        "use members in their natural places (no packed struct, no cast of a char pointer), or copy byte by byte";
+    refusal.fix = "use members in their natural places (no packed struct, no cast of a char pointer)";
+    if (access.kind != AccessKind::atomic)
+        refusal.fix += ", or copy byte by byte";
     return refusal;
 }
 

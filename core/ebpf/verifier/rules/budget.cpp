@@ -57,11 +57,14 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
                                               begins_loop(line->text) ? "at" : "around", line->line, limit)
                                 : fmt::format("this loop may not end within {} instructions", limit);
         refusal.why = fmt::format(
-            "no bound was found in following it so far; a program at {} may take {} a firing, and a GPU that hangs "
-            "must be reset",
-            scene.program.section, limit);
+            "followed round by round it had not ended when {} instructions were reached, which is all that a program "
+            "at {} "
+            "may take a firing; a GPU that hangs must be reset",
+            limit, scene.program.section);
         refusal.fix =
-            "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end sooner";
+            "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end "
+            "sooner; "
+            "or do less in each round";
         refusal.at = loop;
         return refusal;
     }

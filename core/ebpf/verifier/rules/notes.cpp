@@ -36,14 +36,14 @@ std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, boo
         note.message = fmt::format("the key of hash '{}' is known only when the program runs", map.name);
         note.why = "this version can't look up such keys: the probe will be refused where it is injected";
         note.fix =
-            "use fields that are the same every time at a site (kernel, site, space, access, bytes_per_lane), or an "
-            "array";
+            "use fields that are the same every time at a site (kernel, site, space, access, bytes_per_lane), or "
+            "BPF_MAP_TYPE_ARRAY, whose index may be anything";
         return note;
     }
     if (called.id != HelperId::map_lookup_elem)
         return std::nullopt;
     note.code = "EGPU-V051";
-    note.message = fmt::format("bpf_map_lookup_elem on hash '{}'", map.name);
+    note.message = fmt::format("bpf_map_lookup_elem can't be used on hash '{}'", map.name);
     note.why =
         "this version can't tell at run time whether a hash has an entry: the probe will be refused where it is "
         "injected";
@@ -59,7 +59,7 @@ std::optional<Refusal> note_update(const Scene& scene, const Helper& called) {
         return std::nullopt;
     Refusal note;
     note.code = "EGPU-V052";
-    note.message = fmt::format("bpf_map_update_elem on hash '{}'", map.name);
+    note.message = fmt::format("bpf_map_update_elem can't be used on hash '{}'", map.name);
     note.why =
         "this version can't make or replace entries of a hash in one step: the probe will be refused where it is "
         "injected";
@@ -87,7 +87,8 @@ std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess
     note.code = "EGPU-V031";
     note.message = fmt::format("{} is tested and stored in two steps", name_of(scene, access.pointer));
     note.why = "other threads may store in between: of two updates at once one is lost, and the result is approximate";
-    note.fix = "count with __sync_fetch_and_add, or use __sync_val_compare_and_swap";
+    note.fix =
+        "count with __sync_fetch_and_add; for a maximum, __sync_val_compare_and_swap in a loop with a small bound";
     return note;
 }
 

@@ -9,7 +9,7 @@
 namespace egpu::ebpf {
 namespace {
 
-Refusal not_a_pointer(const MemoryAccess& access) {
+Refusal not_a_pointer(const Scene& scene, const MemoryAccess& access) {
     Refusal refusal;
     if (access.pointer.scalar.application_address) {
         refusal.code = "EGPU-V013";
@@ -17,6 +17,9 @@ Refusal not_a_pointer(const MemoryAccess& access) {
         refusal.why =
             "a fault on a GPU can't be undone: it would end the application; programs see addresses as numbers only";
         refusal.fix = "egpu_value(ctx, &value, sizeof(value)) gives the value that the instruction itself moves";
+        const Event event = scene.program.point.event;
+        if (event != Event::store && !waits_for_value(event))
+            refusal.fix += ": run the program at gpu/store, gpu/load_return or gpu/atomic_return";
         return refusal;
     }
     refusal.code = "EGPU-V005";
@@ -84,9 +87,9 @@ Verdict check_dereference(const Scene& scene, const MemoryAccess& access) {
         }
         case Kind::scalar:
         case Kind::uninitialised:
-            return not_a_pointer(access);
+            return not_a_pointer(scene, access);
     }
-    return not_a_pointer(access);
+    return not_a_pointer(scene, access);
 }
 
 }  // namespace egpu::ebpf

@@ -50,6 +50,7 @@ struct MemoryAccess {
     std::int32_t offset = 0;  ///< added by the instruction
     std::uint32_t bytes = 0;
     std::string register_name;  ///< "r1"
+    bool is_key = false;        ///< of a helper's arguments, the key
 };
 
 /// Bytes covered, from the pointer's base; saturated far outside anything that exists.
@@ -100,7 +101,9 @@ Verdict check_atomic(const Scene& scene, const MemoryAccess& access, const Value
 // maps.cpp: V022
 Verdict check_map_available(const Scene& scene, std::uint32_t map);
 Verdict check_global_data(const Scene& scene);
-// helpers.cpp: V017, V018, V019
+// linux_helpers.cpp: V017
+Refusal unknown_helper(std::uint32_t number);
+// helpers.cpp: V018, V019
 Verdict check_helper(const Scene& scene, const Helper*& called);
 /// The memory a helper's argument points to, as an access; bytes 0 where the kind has none.
 MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned argument);

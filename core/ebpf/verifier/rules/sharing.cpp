@@ -3,6 +3,8 @@
 // stores into per-SM values (their copies are added up when read), no pointers kept in maps.
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "ebpf/verifier/rules/rule.hpp"
 #include "ebpf/verifier/source/expression.hpp"
 
@@ -16,16 +18,28 @@ std::string stored_expression(const Scene& scene) {
     return extent ? line->text.substr(extent->column - 1, extent->length) : std::string();
 }
 
-/// The line writes an update in one expression: `x += n`, `x++`.
-bool updates_in_place(const Scene& scene) {
+/// An update in one expression, and the atomic that does it; nullptr where only a compare-and-exchange can.
+struct Update {
+    std::string_view written;
+    const char* atomic;
+};
+constexpr Update kUpdates[] = {
+    {"++", "add"}, {"--", "sub"},   {"+=", "add"},   {"-=", "sub"},   {"|=", "or"},     {"&=", "and"},
+    {"^=", "xor"}, {"*=", nullptr}, {"/=", nullptr}, {"%=", nullptr}, {"<<=", nullptr}, {">>=", nullptr},
+};
+
+/// The update that the source line writes; += where there is no source.
+const Update* update_in_place(const Scene& scene) {
     const LineInfo* line = scene.program.line_of(scene.at);
     if (line == nullptr || line->text.empty())
-        return true;
-    for (const char* update : {"++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
-        if (line->text.find(update) != std::string::npos)
-            return true;
-    return false;
+        return &kUpdates[2];
+    for (const Update& update : kUpdates)
+        if (line->text.find(update.written) != std::string::npos)
+            return &update;
+    return nullptr;
 }
+
+constexpr const char* kTryInLoop = "__sync_val_compare_and_swap in a loop with a small bound";
 
 Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::string& name,
                           const std::string& expression) {
@@ -34,10 +48,15 @@ Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::stri
     const std::string what = expression.empty() ? name : fmt::format("'{}'", expression);
     const std::string value = expression.empty() ? "value" : expression;
     const std::string address = value.starts_with('*') ? value.substr(1) : "&" + value;
-    if (updates_in_place(scene)) {
+    if (const Update* update = update_in_place(scene)) {
         refusal.message = fmt::format("{} is read, changed and written back without an atomic", what);
         refusal.why = "all threads of the GPU do this at once, on the same value: nearly every update would be lost";
-        refusal.fix = fmt::format("__sync_fetch_and_add({}, n) instead of {} += n", address, value);
+        const bool counts = update->written == "++" || update->written == "--";
+        refusal.fix = update->atomic == nullptr
+                          ? kTryInLoop
+                          : fmt::format("__sync_fetch_and_{}({}, {}) instead of {}{}", update->atomic, address,
+                                        counts ? "1" : "n", value,
+                                        counts ? std::string(update->written) : fmt::format(" {} n", update->written));
         return refusal;
     }
     refusal.message =
@@ -45,9 +64,8 @@ Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::stri
     refusal.why =
         "all threads of the GPU do this at once: what others store between this thread's read and its store is lost";
     refusal.fix = fmt::format(
-        "to count, __sync_fetch_and_add({}, n); else __sync_val_compare_and_swap in a loop with a small bound; a copy "
-        "of another value belongs in a map of its own",
-        address);
+        "to count, __sync_fetch_and_add({}, n); else {}; a copy of another value belongs in a map of its own", address,
+        kTryInLoop);
     return refusal;
 }
 
@@ -68,7 +86,8 @@ Verdict check_number(const Scene& scene, const Value& value, const char* use) {
     refusal.code = "EGPU-V020";
     refusal.message = fmt::format("a pointer is {} here", use);
     refusal.why = "addresses must not leave the program, and mean nothing outside it";
-    refusal.fix = "use what it points to";
+    refusal.fix = value.kind == Kind::context ? "store the fields that you need, each by its value"
+                                              : "store the number that it points to, or use that";
     return refusal;
 }
 
@@ -85,7 +104,7 @@ Verdict check_exchange(const Scene& scene, const MemoryAccess& access, const Val
     refusal.message = fmt::format("{} is exchanged for a value made from what it, or another of map '{}', held before",
                                   name_of(scene, access.pointer), scene.map(access.pointer.map).name);
     refusal.why = "the exchange itself is atomic, reading before it is not: what others store between the two is lost";
-    refusal.fix = "to count, __sync_fetch_and_add; else __sync_val_compare_and_swap in a loop with a small bound";
+    refusal.fix = fmt::format("to count, __sync_fetch_and_add; else {}", kTryInLoop);
     return refusal;
 }
 
