@@ -53,6 +53,8 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
             return refusal;
         const Span span = span_of(access);
         const Scalar content = memory_content(state, access);
+        if (access.kind == AccessKind::read)
+            note(state, note_argument_place(scene(state), access));
         if (called.arguments[argument] == ArgumentKind::map_key)
             key = content;
         if (called.arguments[argument] == ArgumentKind::map_value) {

@@ -3,6 +3,7 @@
 // was it set.
 #include <cctype>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,16 +30,19 @@ bool reads_stack(const MemoryAccess& access) {
 }
 
 /// "key" of `lookup(&map, &key)`, where the line says so.
-std::string name_passed(const Scene& scene, const std::string& otherwise) {
+std::string name_passed(const Scene& scene, const MemoryAccess& access, const std::string& otherwise) {
     const LineInfo* line = scene.program.line_of(scene.at);
-    const auto at = line == nullptr ? std::string::npos : line->text.rfind('&');
-    if (at == std::string::npos)
-        return otherwise;
-    std::size_t end = at + 1;
-    while (end < line->text.size() &&
-           (std::isalnum(static_cast<unsigned char>(line->text[end])) || line->text[end] == '_'))
-        ++end;
-    return end == at + 1 ? otherwise : line->text.substr(at + 1, end - at - 1);
+    const std::string text = line == nullptr ? std::string() : line->text;
+    std::vector<std::string> names;  // the map's, the key's, the value's
+    for (auto at = text.find('&'); at != std::string::npos; at = text.find('&', at + 1)) {
+        std::size_t end = at + 1;
+        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+            ++end;
+        if (end > at + 1)
+            names.push_back(text.substr(at + 1, end - at - 1));
+    }
+    const std::size_t place = access.is_key ? 1 : 2;
+    return place < names.size() ? names[place] : otherwise;
 }
 
 Refusal not_wholly_set(const Scene& scene, const MemoryAccess& access, std::int32_t byte) {
@@ -48,11 +52,28 @@ Refusal not_wholly_set(const Scene& scene, const MemoryAccess& access, std::int3
     refusal.code = "EGPU-V003";
     refusal.message = fmt::format("the {} passed to {} is not wholly set: byte {} of its bytes 0 to {} never was",
                                   whose, called->name, byte, access.bytes - 1);
-    refusal.subject = name_passed(scene, {});
-    refusal.why = "all of its bytes count, those between members too (padding); the stack isn't zeroed";
+    refusal.subject = name_passed(scene, access, {});
+    refusal.why = fmt::format(
+        "a {} of map '{}' has {} bytes, and all count, those between members too (padding); the stack isn't "
+        "zeroed",
+        whose, scene.map(scene.state.get(1).map).name, access.bytes);
     refusal.fix = fmt::format(
         "__builtin_memset(&{0}, 0, sizeof({0})) before its members are set, or give the padding a member of its own",
-        name_passed(scene, whose));
+        name_passed(scene, access, whose));
+    return refusal;
+}
+
+/// A variable at the stack's end that is smaller than what the map takes.
+Refusal too_short(const Scene& scene, const MemoryAccess& access, std::int64_t bytes) {
+    const Helper* called = helper(static_cast<std::uint32_t>(scene.instruction().immediate));
+    const std::string whose = access.is_key ? "key" : "value";
+    Refusal refusal;
+    refusal.code = "EGPU-V004";
+    refusal.message = fmt::format("the {} passed to {} is too short", whose, called->name);
+    refusal.subject = name_passed(scene, access, {});
+    refusal.why = fmt::format("a {} of map '{}' has {} bytes; from here to the end of the stack there are {}", whose,
+                              scene.map(scene.state.get(1).map).name, access.bytes, bytes);
+    refusal.fix = fmt::format("pass a variable of the map's {} type", whose);
     return refusal;
 }
 
@@ -76,6 +97,10 @@ static std::uint32_t copy_alignment(std::uint32_t bytes) {
 Verdict check_argument_access(const Scene& scene, const MemoryAccess& access) {
     if (auto refusal = check_dereference(scene, access))
         return refusal;
+    const Span span = span_of(access);
+    const bool starts_inside = span.exact && span.first >= -kStackBytes && span.first < 0;
+    if (reads_stack(access) && starts_inside && span.end > 0)
+        return too_short(scene, access, -span.first);
     if (auto refusal = check_bounds(scene, access))
         return refusal;
     MemoryAccess word = access;
@@ -84,7 +109,6 @@ Verdict check_argument_access(const Scene& scene, const MemoryAccess& access) {
         return refusal;
     if (!reads_stack(access))
         return std::nullopt;
-    const Span span = span_of(access);
     const auto fault = scene.state.frames[access.pointer.frame].stack.first_fault(
         static_cast<std::int32_t>(span.first), static_cast<std::int32_t>(span.end - span.first));
     if (!fault)

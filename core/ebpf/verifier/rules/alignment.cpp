@@ -16,6 +16,22 @@ Span span_of(const MemoryAccess& access) {
             offset.is_constant()};
 }
 
+std::string span_text(const Span& span) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 32;  // beyond this a number only says that there is no bound
+    const bool below = span.first<-kFar, above = span.end> kFar;
+    if (below || above)
+        return below && above ? "nothing bounds its index"
+               : below        ? "nothing bounds its index from below"
+                              : "nothing bounds its index from above";
+    return fmt::format("it {} bytes {} to {}", span.exact ? "covers" : "can cover", span.first, span.end - 1);
+}
+
+std::string bound_advice(const Span& span) {
+    if (span.first < 0)
+        return "make the index unsigned, and bound it: if (i < N) ..., or mask it: i & (N - 1)";
+    return "bound the index first: if (i < N) ..., or mask it: i & (N - 1)";
+}
+
 std::uint64_t address_expression(const MemoryAccess& access) {
     const Scalar& offset = access.pointer.scalar;
     if (offset.is_constant())

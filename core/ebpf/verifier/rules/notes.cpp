@@ -67,6 +67,22 @@ std::optional<Refusal> note_update(const Scene& scene, const Helper& called) {
     return note;
 }
 
+std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access) {
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
+    const bool varies = !span_of(access).exact && access.pointer.scalar.variability != Variability::site;
+    if (!map.is_array() || (access.pointer.kind != Kind::map_value && !varies))
+        return std::nullopt;
+    const char* what = access.is_key ? "index" : "new value";
+    Refusal note;
+    note.code = "EGPU-V056";
+    note.message = fmt::format("the {} for array '{}' {}", what, map.name,
+                               varies ? "is read at a place known only when the program runs" : "is read in a map");
+    note.why = "this version takes it from a variable or a constant: the probe will be refused where it is injected";
+    note.fix = access.is_key ? "copy the index to a local __u32 variable, and pass its address"
+                             : "copy the value to a local variable, and pass its address";
+    return note;
+}
+
 Refusal note_constant_index() {
     Refusal note;
     note.code = "EGPU-V055";

@@ -59,6 +59,10 @@ struct Span {
     bool exact = false;  ///< one offset only
 };
 Span span_of(const MemoryAccess& access);
+/// "it can cover bytes 0 to 71", or that nothing bounds it.
+std::string span_text(const Span& span);
+/// How an index that isn't constant is kept inside.
+std::string bound_advice(const Span& span);
 /// Of the offset, as Scalar::expression.
 std::uint64_t address_expression(const MemoryAccess& access);
 
@@ -122,6 +126,7 @@ Refusal too_complex(std::uint32_t steps);
 std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static);
 std::optional<Refusal> note_update(const Scene& scene, const Helper& called);
 std::optional<Refusal> note_compare_exchange(const Scene& scene, const MemoryAccess& access);
+std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access);
 Refusal note_constant_index();
 std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access);
 

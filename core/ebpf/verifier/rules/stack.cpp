@@ -14,8 +14,8 @@ Verdict check_stack_bounds(const Scene& scene, const MemoryAccess& access) {
     Refusal refusal;
     refusal.code = "EGPU-V004";
     refusal.message = span.exact ? "this access is outside the stack" : "this access may be outside the stack";
-    refusal.why = fmt::format("it covers bytes {} to {} from the frame's end; the frame is bytes -{} to -1", span.first,
-                              span.end - 1, kStackBytes);
+    refusal.why =
+        fmt::format("{}, counted from the frame's end; the frame is bytes -{} to -1", span_text(span), kStackBytes);
     refusal.fix = span.exact ? "use less memory on the stack, or check the pointer arithmetic"
                              : "bound the index first: if (i < N) ..., or mask it: i & (N - 1)";
     return refusal;
