@@ -101,7 +101,7 @@ bool Walk::lookup_is_static(State& state, Scalar& key) {
     const std::uint64_t place = state.place();
     key.variability = most_varying(key.variability, map.scalar.variability);
     key.expression = combine(0xa07, map.map, key.expression);
-    if (!state.visit(key.expression) || searched_.contains(place))
+    if (!names_same(state, key.expression) || known_.searched.contains(place))
         key.variability = most_varying(key.variability, Variability::warp);
     const bool is_static = key.variability == Variability::site;
     (is_static ? static_places_ : dynamic_places_).insert(place);

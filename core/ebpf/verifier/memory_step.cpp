@@ -180,7 +180,7 @@ void Walk::note_written(const MemoryAccess& access) {
 /// An addition may be kept in a register where that holds at each visit: one to another element rules it out.
 void Walk::note_atomic(State& state, const MemoryAccess& access) {
     const bool first = found_.atomics.insert(state.at).second;
-    const bool same = state.visit(combine(0xa02, access.pointer.element, address_expression(access)));
+    const bool same = names_same(state, combine(0xa02, access.pointer.element, address_expression(access)));
     const bool kept = program_.instructions[state.at].immediate == kAdd && access.bytes == 8 && same &&
                       access.pointer.scalar.variability == Variability::site;
     if (kept && first)

@@ -20,7 +20,7 @@ Diagnostic too_large(const Object& object, const Program& program) {
     return diagnostic;
 }
 
-/// Each walk finds more lookups that are dynamic, or is the last; people's programs need two at most.
+/// Each walk finds more places that are contested or dynamic, or is the last; people's programs need three at most.
 constexpr int kWalks = 16;
 
 Diagnostic too_many_walks(const Object& object, const Program& program) {
@@ -45,14 +45,15 @@ Result<Verification> verify(const Object& object, const Program& program, const 
         return errors;
     }
     const Flow flow = analyse_flow(program.instructions);
-    std::set<std::uint64_t> searched;
+    KnownPlaces known;
     for (int walks = 0; walks < kWalks; ++walks) {
-        Walk walk(object, program, options, flow, searched);
+        Walk walk(object, program, options, flow, known);
         auto verified = walk.run();
-        auto undecided = walk.undecided();
-        if (!verified || undecided.empty())
+        KnownPlaces missed = walk.missed();
+        if (!verified || (missed.searched.empty() && missed.contested.empty()))
             return verified;
-        searched.merge(undecided);
+        known.searched.merge(missed.searched);
+        known.contested.merge(missed.contested);
     }
     return too_many_walks(object, program);
 }

@@ -9,13 +9,13 @@
 namespace egpu::ebpf {
 
 Walk::Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
-           const std::set<std::uint64_t>& searched)
+           const KnownPlaces& known)
     : object_(object),
       program_(program),
       options_(options),
       flow_(flow),
       context_(context_of(program.point.event)),
-      searched_(searched),
+      known_(known),
       explored_(program.instructions.size()),
       log_(object, program, context_, options.keep_walk) {}
 
@@ -56,11 +56,21 @@ Result<Verification> Walk::run() {
     return std::move(found_);
 }
 
-std::set<std::uint64_t> Walk::undecided() const {
-    std::set<std::uint64_t> both;
+KnownPlaces Walk::missed() const {
+    KnownPlaces missed{{}, contested_};
     std::set_intersection(static_places_.begin(), static_places_.end(), dynamic_places_.begin(), dynamic_places_.end(),
-                          std::inserter(both, both.end()));
-    return both;
+                          std::inserter(missed.searched, missed.searched.end()));
+    return missed;
+}
+
+/// False where the present instruction named another element earlier on this path.
+bool Walk::names_same(State& state, std::uint64_t element) {
+    const std::uint64_t place = state.place();
+    if (known_.contested.contains(place))
+        return state.visit(element);
+    if (elements_.emplace(place, element).first->second != element)
+        contested_.insert(place);
+    return true;
 }
 
 /// One path to its end; the other sides of its branches wait in pending_.

@@ -16,14 +16,20 @@
 
 namespace egpu::ebpf {
 
+/// Places (State::place) of lookups and atomic operations, as walks before this one found them.
+struct KnownPlaces {
+    std::set<std::uint64_t> searched;  ///< lookups that are dynamic on some path: a search costs on each
+    std::set<std::uint64_t>
+        contested;  ///< name different elements on different visits: each path must remember its own
+};
+
 class Walk {
 public:
-    /// `searched`: places (State::place) of lookups known to be dynamic from a walk before.
     Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
-         const std::set<std::uint64_t>& searched);
+         const KnownPlaces& known);
     Result<Verification> run();
-    /// Lookups that this walk took for static on one path and for dynamic on another: a search costs on both.
-    std::set<std::uint64_t> undecided() const;
+    /// What this walk should have known; where that is anything, what it found isn't final.
+    KnownPlaces missed() const;
 
 private:
     struct Pending {
@@ -66,6 +72,7 @@ private:
     Verdict step_exit(State& state, Explored::Node node, bool& ended);
     Scalar memory_content(const State& state, const MemoryAccess& access) const;
     Verdict helper_memory(State& state, const Helper& called, Scalar& key);
+    bool names_same(State& state, std::uint64_t element);
     bool lookup_is_static(State& state, Scalar& key);
     Value helper_result(State& state, const Helper& called, const Scalar& key);
     Verdict check_total_stack(std::uint32_t& bytes) const;
@@ -75,14 +82,15 @@ private:
     const VerifierOptions& options_;
     const Flow& flow_;
     const ContextKind context_;
-    const std::set<std::uint64_t>& searched_;
+    const KnownPlaces& known_;
 
     std::vector<Pending> pending_;
     Explored explored_;
     std::uint64_t steps_ = 0;
     Verification found_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups_;
-    std::set<std::uint64_t> static_places_, dynamic_places_;
+    std::set<std::uint64_t> static_places_, dynamic_places_, contested_;
+    std::map<std::uint64_t, std::uint64_t> elements_;           ///< by place, of its first visit
     std::map<std::uint32_t, std::uint32_t> stack_of_function_;  ///< bytes
     std::set<std::pair<std::uint32_t, std::uint32_t>> calls_;   ///< caller, called
     std::set<std::pair<std::uint32_t, std::string>> noted_;     ///< instruction, code

@@ -58,8 +58,8 @@ struct State {
     Cost cost;
     std::vector<KnownField> fields;
     std::vector<Divergence> divergences;  ///< innermost last
-    /// Places passed on this path (an instruction in a chain of calls, as the specialiser writes calls out) and the
-    /// element of a map that each named, as an expression: one that names another later isn't static.
+    /// Of the places that name several elements of a map (place(); the walk says which): those passed on this path,
+    /// and the element that each named, as an expression. One that names another later isn't static.
     std::vector<std::pair<std::uint64_t, std::uint64_t>> visits;
     std::uint32_t next_identity = 1;  ///< of lookups
     std::uint32_t next_link = 1;      ///< of registers that hold the same number
@@ -93,7 +93,7 @@ struct State {
     void close(std::uint32_t join);
     /// Closes all branches of the present frame.
     void close_frame();
-    /// The present instruction in its chain of calls, as a number.
+    /// The present instruction in its chain of calls, as a number: the specialiser writes calls out.
     std::uint64_t place() const;
     /// Notes that the present instruction names an element; false where it named another one before.
     bool visit(std::uint64_t element);
