@@ -43,8 +43,16 @@ Scalar constant_load(const Object& object, const MemoryAccess& access) {
 
 }  // namespace
 
-/// What the memory at a checked place holds.
+/// What is loaded from a checked place. Which place that is may vary even where it is exact: another path comes with
+/// another pointer.
 Value Walk::loaded(State& state, const MemoryAccess& access) {
+    Value value = held(state, access);
+    value.scalar.variability = most_varying(value.scalar.variability, access.pointer.scalar.variability);
+    return value;
+}
+
+/// What the memory at a checked place holds.
+Value Walk::held(State& state, const MemoryAccess& access) {
     const Span span = span_of(access);
     Scalar number = Scalar::of_bytes(access.bytes);
     switch (access.pointer.kind) {
@@ -85,7 +93,6 @@ Value Walk::loaded(State& state, const MemoryAccess& access) {
             number.variability = Variability::lane;  // other threads write it meanwhile
         }
     }
-    number.variability = most_varying(number.variability, access.pointer.scalar.variability);
     return Value::number(number);
 }
 

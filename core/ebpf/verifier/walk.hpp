@@ -59,6 +59,7 @@ private:
     Verdict step_store(State& state);
     Verdict step_atomic(State& state);
     Value loaded(State& state, const MemoryAccess& access);
+    Value held(State& state, const MemoryAccess& access);
     void note_written(const MemoryAccess& access);
     void note_atomic(State& state, const MemoryAccess& access);
     Verdict use_stack(const State& state, const MemoryAccess& access);
