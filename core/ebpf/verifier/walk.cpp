@@ -80,8 +80,7 @@ Verdict Walk::follow(Pending path) {
     log_.begin_path(state, node == Explored::kNone ? state.at : path.state.came_from);
     bool ended = false;
     while (!ended) {
-        // A comparison of two values weighs less than a step.
-        if (steps_ + explored_.compared() / 16 > options_.walk_limit) {
+        if (effort() > options_.walk_limit) {
             refused_state_ = state;
             return too_complex(options_.walk_limit);
         }

@@ -28,6 +28,8 @@ public:
     Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
          const KnownPlaces& known);
     Result<Verification> run();
+    /// In steps; a comparison of two values weighs less.
+    std::uint64_t effort() const { return steps_ + explored_.compared() / 16; }
     /// What this walk should have known; where that is anything, what it found isn't final.
     KnownPlaces missed() const;
 
