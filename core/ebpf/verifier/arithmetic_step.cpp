@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of arithmetic, moves and 64-bit immediate loads (RFC 9669 sections 4.1, 4.2, 5.4).
+#include <fmt/format.h>
+
 #include "ebpf/verifier/domain/arithmetic.hpp"
 #include "ebpf/verifier/walk.hpp"
 
@@ -109,6 +111,7 @@ Verdict Walk::step_immediate64(State& state) {
             Refusal refusal;
             refusal.code = "EGPU-V001";
             refusal.message = "the program names a map that the object doesn't have";
+            refusal.why = fmt::format("it has {}, and this is number {}", object_.maps.size(), i.immediate);
             refusal.fix = "compile the program again; the object is damaged";
             return refusal;
         }

@@ -48,7 +48,7 @@ Verdict check_atomic(const Scene& scene, const MemoryAccess& access, const Value
     if (operation == kAdd || operation == (kAdd | kFetch))
         return std::nullopt;
     refusal.code = "EGPU-V015";
-    refusal.message = fmt::format("atomic {} on the per-SM map '{}'", name_of_operation(operation), map.name);
+    refusal.message = fmt::format("an atomic \"{}\" on the per-SM map '{}'", name_of_operation(operation), map.name);
     refusal.why = "its copies, one for each SM, are added up when read: only additions give a right result";
     refusal.fix = "use BPF_MAP_TYPE_HASH or BPF_MAP_TYPE_ARRAY, which have one value for all SMs";
     return refusal;

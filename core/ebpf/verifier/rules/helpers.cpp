@@ -69,7 +69,10 @@ Verdict check_memory(const Scene& scene, const Helper& called, unsigned argument
     }
     if (value.kind == Kind::stack || value.is_map_pointer() || value.kind == Kind::constants)
         return std::nullopt;
-    return argument_refusal(called, argument, what);
+    Refusal refusal = argument_refusal(called, argument, what);
+    refusal.fix = kind == ArgumentKind::map_key ? "put the key into a variable, and pass its address: &key"
+                                                : "put the value into a variable, and pass its address: &value";
+    return refusal;
 }
 
 Verdict check_argument(const Scene& scene, const Helper& called, unsigned argument) {

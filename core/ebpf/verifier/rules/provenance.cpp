@@ -16,10 +16,12 @@ Refusal not_a_pointer(const Scene& scene, const MemoryAccess& access) {
         refusal.message = "an address of the application is dereferenced here";
         refusal.why =
             "a fault on a GPU can't be undone: it would end the application; programs see addresses as numbers only";
-        refusal.fix = "egpu_value(ctx, &value, sizeof(value)) gives the value that the instruction itself moves";
         const Event event = scene.program.point.event;
-        if (event != Event::store && !waits_for_value(event))
-            refusal.fix += ": run the program at gpu/store, gpu/load_return or gpu/atomic_return";
+        const bool has_value = event == Event::store || waits_for_value(event);
+        refusal.fix = has_value
+                          ? "egpu_value(ctx, &value, sizeof(value)) gives the value that the instruction itself moves"
+                          : "see values where they are moved: egpu_value(ctx, &value, sizeof(value)) gives them at "
+                            "gpu/store, gpu/load_return and gpu/atomic_return";
         return refusal;
     }
     refusal.code = "EGPU-V005";

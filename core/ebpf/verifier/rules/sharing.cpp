@@ -18,14 +18,14 @@ std::string stored_expression(const Scene& scene) {
     return extent ? line->text.substr(extent->column - 1, extent->length) : std::string();
 }
 
-/// An update in one expression, and the atomic that does it; nullptr where only a compare-and-exchange can.
+/// An update in one expression, and the atomic that does it; "" where only a compare-and-exchange can.
 struct Update {
     std::string_view written;
     const char* atomic;
 };
 constexpr Update kUpdates[] = {
-    {"++", "add"}, {"--", "sub"},   {"+=", "add"},   {"-=", "sub"},   {"|=", "or"},     {"&=", "and"},
-    {"^=", "xor"}, {"*=", nullptr}, {"/=", nullptr}, {"%=", nullptr}, {"<<=", nullptr}, {">>=", nullptr},
+    {"++", "add"}, {"--", "sub"}, {"+=", "add"}, {"-=", "sub"}, {"|=", "or"}, {"&=", "and"},
+    {"^=", "xor"}, {"*=", ""},    {"/=", ""},    {"%=", ""},    {"<<=", ""},  {">>=", ""},
 };
 
 /// The update that the source line writes; += where there is no source.
@@ -41,8 +41,25 @@ const Update* update_in_place(const Scene& scene) {
 
 constexpr const char* kTryInLoop = "__sync_val_compare_and_swap in a loop with a small bound";
 
-Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::string& name,
-                          const std::string& expression) {
+/// `__sync_fetch_and_add(&t->n, n) instead of t->n += n`, and what must be changed for that to be possible.
+std::string atomic_instead(const Update& update, const MapDefinition& map, std::uint32_t bytes,
+                           const std::string& value, const std::string& address) {
+    const bool adds = update.atomic == std::string_view("add") || update.atomic == std::string_view("sub");
+    std::string fix;
+    if (bytes < 4)
+        fix = "make it a __u32 or __u64; ";
+    if (map.per_sm() && !adds)
+        fix += "use BPF_MAP_TYPE_HASH or BPF_MAP_TYPE_ARRAY, since a per-SM map only adds up; ";
+    const bool counts = update.written == "++" || update.written == "--";
+    const std::string written = counts ? std::string(update.written) : fmt::format(" {} n", update.written);
+    if (*update.atomic == '\0')
+        return fix + kTryInLoop;
+    return fix + fmt::format("__sync_fetch_and_{}({}, {}) instead of {}{}", update.atomic, address, counts ? "1" : "n",
+                             value, written);
+}
+
+Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::string& name, const std::string& expression,
+                          std::uint32_t bytes = 8) {
     Refusal refusal;
     refusal.code = "EGPU-V014";
     const std::string what = expression.empty() ? name : fmt::format("'{}'", expression);
@@ -51,12 +68,7 @@ Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::stri
     if (const Update* update = update_in_place(scene)) {
         refusal.message = fmt::format("{} is read, changed and written back without an atomic", what);
         refusal.why = "all threads of the GPU do this at once, on the same value: nearly every update would be lost";
-        const bool counts = update->written == "++" || update->written == "--";
-        refusal.fix = update->atomic == nullptr
-                          ? kTryInLoop
-                          : fmt::format("__sync_fetch_and_{}({}, {}) instead of {}{}", update->atomic, address,
-                                        counts ? "1" : "n", value,
-                                        counts ? std::string(update->written) : fmt::format(" {} n", update->written));
+        refusal.fix = atomic_instead(*update, scene.map(map), bytes, value, address);
         return refusal;
     }
     refusal.message =
@@ -113,7 +125,8 @@ Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const
     const bool from_itself = (stored.is_scalar() && (stored.scalar.loaded_from & map_bit(access.pointer.map)) != 0) ||
                              (stored.kind == Kind::partial_sum && stored.map == access.pointer.map);
     if (from_itself)
-        return read_modify_write(scene, access.pointer.map, name_of(scene, access.pointer), stored_expression(scene));
+        return read_modify_write(scene, access.pointer.map, name_of(scene, access.pointer), stored_expression(scene),
+                                 access.bytes);
     if (auto refusal = check_number(scene, stored, "stored in a map"))
         return refusal;
     if (!map.per_sm())

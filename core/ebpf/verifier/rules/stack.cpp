@@ -50,7 +50,7 @@ Verdict check_stack_read(const Scene& scene, const MemoryAccess& access) {
     refusal.message = "memory on the stack is read here that was never set";
     refusal.why = fmt::format("byte {} of the {} bytes at fp{} has no value on this path{}", fault->byte - first + 1,
                               bytes, first, bytes > 1 ? "; padding between members counts" : "");
-    refusal.fix = "initialise the whole variable: struct key key = {}; then its members";
+    refusal.fix = "initialise the whole variable where it is declared: = {}";
     return refusal;
 }
 
