@@ -122,6 +122,8 @@ TEST_P(Refused, WithTheInstruction) {
     ASSERT_FALSE(status) << GetParam().why;
     EXPECT_EQ(status.error().code, "EGPU-V001");
     EXPECT_THAT(status.error().message, HasSubstr(GetParam().message)) << GetParam().why;
+    EXPECT_THAT(status.error().why, HasSubstr("RFC 9669")) << GetParam().why;
+    EXPECT_FALSE(status.error().fix.empty()) << GetParam().why;
 }
 
 constexpr Instruction kEnd1{.opcode = kExit};
@@ -186,7 +188,7 @@ TEST(Assembler, RefusesWhatItDoesNotKnow) {
                              "lddw %r0",
                              "add %r0, 0x1ffffffff",
                              "call local",
-                             "call %r1",
+                             "call %r11",
                              "movsx816 %r0, %r1",
                              "stw [%r1+40000], 1",
                              "jeq %r1, 1",

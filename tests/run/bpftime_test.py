@@ -54,7 +54,7 @@ REFUSED = {
     "bpf_printk": ('int cuda__probe() { bpf_printk("here"); return 0; }', "bpf_trace_printk is not available on a GPU"),
     "puts": ('int cuda__probe() { char text[] = "here"; ebpf_puts(text); return 0; }', "text needs a ring buffer"),
     "the end of threads": ("int cuda__probe() { bpf_cuda_exit(); return 0; }", "would end threads of the application"),
-    "the process": ("int cuda__probe() { return bpf_get_current_pid_tgid() >> 32; }", "has no process"),
+    "the process": ("int cuda__probe() { return bpf_get_current_pid_tgid() >> 32; }", "Linux knows the process"),
     "records": ("int cuda__probe(void *ctx) { __u64 x = 1; return bpf_perf_event_output(ctx, &map, 0, &x, 8); }",
                 "records need a ring buffer"),
     "registers": ("int cuda__probe(struct pt_regs *ctx) { return ctx->registers[10]; }", "in which there is nothing"),

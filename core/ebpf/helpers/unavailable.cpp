@@ -18,22 +18,27 @@ constexpr Unavailable kRingBuffer{
     "records need a ring buffer that a GPU and the host share, which this version doesn't have",
     "count in a map: a hash by site and kernel, or an array as a histogram; egpu_min and egpu_max keep extremes",
     {}};
-constexpr Unavailable kPrint{"text needs a ring buffer that a GPU and the host share, which this version doesn't have",
-                             "keep the value in a map: its name, its key's labels and its units are shown",
-                             {}};
+constexpr Unavailable kPrint{
+    "text needs a ring buffer that a GPU and the host share, which this version doesn't have",
+    "keep the number in a map: it is shown while the program runs, by its name, with its key's labels and its unit",
+    {}};
 constexpr Unavailable kApplicationMemory{
     "no program reads memory of the application: a fault on a GPU can't be undone",
-    "egpu_value gives what the instruction loads or stores, egpu_arg a kernel's argument",
+    "egpu_value(ctx, &value, sizeof(value)) gives the value that an access moves (at gpu/store, gpu/load_return and "
+    "gpu/atomic_return), egpu_arg(ctx, n) a kernel's parameter",
     {}};
-constexpr Unavailable kProcess{"a thread of a GPU has no process, user or task of its own",
-                               "ctx->kernel and ctx->launch say for whom it runs",
-                               {}};
+constexpr Unavailable kProcess{
+    "Linux knows the process, its threads on a GPU it doesn't",
+    "tell kernels apart by ctx->kernel, launches by ctx->launch, threads by ctx->block and ctx->thread",
+    {}};
 constexpr Unavailable kLock{
     "threads that wait for each other can stop a GPU for ever, and this one has thousands that would come at once",
-    "__sync_fetch_and_add, egpu_min and egpu_max change a map's value without a lock",
+    "count with __sync_fetch_and_add, without a lock; egpu_min and egpu_max keep extremes; for other updates use "
+    "__sync_val_compare_and_swap in a loop with a small bound",
     {}};
-constexpr Unavailable kStack{
-    "a thread of a GPU keeps no stack of its calls", "ctx->site, as a key, is shown as file and line", {}};
+constexpr Unavailable kStack{"a thread of a GPU keeps no stack of its calls",
+                             "use ctx->site and ctx->kernel: they name the line and the kernel",
+                             {}};
 constexpr Unavailable kCallback{
     "functions that a helper calls back are not available on a GPU", "write a for loop with a constant bound", {}};
 constexpr Unavailable kOtherClock{
@@ -62,7 +67,7 @@ constexpr std::array kRows{
     Row{25, 25, kRingBuffer},  // perf_event_output
     Row{27, 27, kStack},
     Row{35, 35, kProcess},  // current task
-    Row{36, 36, {"no program writes memory of the application", "", {}}},
+    Row{36, 36, {"a program can't change the application", "keep the value in a map", {}}},
     Row{45, 45, kApplicationMemory},  // probe_read_str
     Row{67, 67, kStack},
     Row{87, 89, kQueue},

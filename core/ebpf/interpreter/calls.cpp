@@ -126,6 +126,15 @@ std::vector<std::byte>* Machine::element(std::uint32_t map, ReferenceMap& storag
     return &storage.emplace(key, std::move(first)).first->second;
 }
 
+void Machine::tell(NamedElement named) const {
+    if (!execution_.on_name)
+        return;
+    named.at = next_ - 1;
+    for (const Caller& caller : callers_)
+        named.returns.push_back(caller.next);
+    execution_.on_name(named);
+}
+
 Status Machine::lookup(bool make) {
     const auto map = map_of(registers_[1]);
     if (!map)
@@ -134,6 +143,7 @@ Status Machine::lookup(bool make) {
     const auto key = memory_.read(registers_[2], object_.maps[*map].key_bytes);
     if (!storage || !key)
         return !storage ? storage.errors() : key.errors();
+    tell({0, {}, *map, *key, nullptr});
     auto* value = element(*map, **storage, *key, make);
     registers_[0] =
         value == nullptr ? 0 : memory_.address_of(fmt::format("a value of map '{}'", object_.maps[*map].name), *value);

@@ -104,6 +104,7 @@ Status Machine::atomic(const Instruction& i) {
     auto place = memory_.atomic(registers_[i.destination] + extended(i.offset), bytes);
     if (!place)
         return place.errors();
+    tell({0, {}, 0, {}, place->data()});
     std::uint64_t old = 0;
     std::memcpy(&old, place->data(), bytes);
     const std::uint64_t mask = bytes == 8 ? UINT64_MAX : UINT32_MAX;

@@ -44,6 +44,7 @@ private:
 
     // Helpers (calls.cpp).
     Status call(std::uint32_t number);
+    void tell(NamedElement named) const;
     Status lookup(bool make);
     Status update();
     Status value();

@@ -16,6 +16,12 @@ constexpr std::size_t kMaxInstructions = 1'000'000;
 // Each check gives what is wrong with one instruction, nullptr where nothing is.
 using Wrong = const char*;
 constexpr Wrong kUnknown = "is not an instruction of RFC 9669";
+constexpr Wrong kCallThroughRegister = "is a call through a register, which is not part of RFC 9669";
+constexpr Wrong kCallByBtf = "calls a function of the Linux kernel by its BTF id";
+constexpr Wrong kPacketAccess = "is a packet access (deprecated in RFC 9669) or unknown";
+constexpr Wrong kAddressOfLinux = "loads an address that only the Linux kernel can give";
+constexpr Wrong kNarrowAtomic = "is an atomic operation of neither 4 nor 8 bytes";
+constexpr Wrong kFallsThrough = "is the last of its function, and neither exits nor jumps";
 
 Wrong check_end(const Instruction& i) {
     if (class_of(i) == kClassAlu64 && uses_register(i))
@@ -63,10 +69,10 @@ Wrong check_goto(const Instruction& i) {
 
 Wrong check_call(const Instruction& i) {
     if (class_of(i) == kClassJmp32 || uses_register(i))
-        return "is a call through a register, which is not part of RFC 9669";
+        return kCallThroughRegister;
     if (i.destination != 0 || i.offset != 0)
         return "has a field set that a call doesn't use";
-    return i.source <= kPseudoCall ? nullptr : "calls a function of the Linux kernel by its BTF id";
+    return i.source <= kPseudoCall ? nullptr : kCallByBtf;
 }
 
 Wrong check_jump(const Instruction& i) {
@@ -91,7 +97,7 @@ Wrong check_jump(const Instruction& i) {
 
 Wrong check_atomic(const Instruction& i) {
     if (access_bytes(i) < 4)
-        return "is an atomic operation of neither 4 nor 8 bytes";
+        return kNarrowAtomic;
     switch (i.immediate) {
         case kAdd:
         case kAdd | kFetch:
@@ -131,7 +137,7 @@ Wrong check_memory(const Instruction& i) {
 
 Wrong check_immediate64(const Instruction& i, const Instruction* next) {
     if (i.opcode != kLoadImmediate64)
-        return "is a packet access (deprecated in RFC 9669) or unknown";
+        return kPacketAccess;
     if (next == nullptr)
         return "is the first half of a 64-bit immediate load, and the program ends there";
     if (next->opcode != 0 || next->destination != 0 || next->source != 0 || next->offset != 0)
@@ -139,7 +145,7 @@ Wrong check_immediate64(const Instruction& i, const Instruction* next) {
     if (i.offset != 0)
         return "has an offset, which a 64-bit immediate load doesn't use";
     if (i.source > kPseudoMapValue)
-        return "loads an address that only the Linux kernel can give";
+        return kAddressOfLinux;
     return i.source == kPseudoMap && next->immediate != 0 ? "names a map, and has a second immediate" : nullptr;
 }
 
@@ -160,11 +166,50 @@ Wrong check_one(const Instruction& i, const Instruction* next) {
     }
 }
 
-Diagnostic refusal(std::span<const Instruction> program, std::size_t at, std::string_view wrong) {
+struct Advice {
+    Wrong wrong;
+    const char *why, *fix;
+};
+
+constexpr const char* kDamaged =
+    "compile the program again with clang -target bpf; if it stays, the object is damaged, or of another compiler";
+
+/// What a program in C can do about; of all else, a compiler never makes it.
+constexpr Advice kAdvice[] = {
+    {kCallThroughRegister,
+     "where such a call goes is known only when the program runs (RFC 9669 section 4.3.1 has none)",
+     "call the function by its name, not through a pointer; clang -O2 makes such calls direct"},
+    {kCallByBtf, "kfuncs are functions inside the Linux kernel (RFC 9669 section 4.3.1); a GPU has no kernel to call",
+     "use a helper of egpu/bpf/egpu.bpf.h"},
+    {kPacketAccess, "there is no packet on a GPU (RFC 9669 section 5.5)",
+     "read the fields of the context; remove bpf_skb_* and legacy packet loads"},
+    {kAddressOfLinux, "variables and map descriptors of the Linux kernel (RFC 9669 section 5.4) don't exist on a GPU",
+     "use maps and const data of the program's own object"},
+    {kNarrowAtomic, "atomic operations are of 32 or 64 bits (RFC 9669 section 5.3)",
+     "make the member a __u32 or __u64"},
+    {kFallsThrough, "control would run into what follows: every path must end with exit (RFC 9669 section 4.3)",
+     "end the function with return 0; where it ends in code that clang calls unreachable, remove "
+     "__builtin_unreachable"},
+};
+
+Diagnostic refusal(std::span<const Instruction> program, std::size_t at, Wrong wrong) {
     const Instruction* next = at + 1 < program.size() ? &program[at + 1] : nullptr;
-    auto diagnostic = error("EGPU-V001", fmt::format("instruction {} {}", at, wrong),
-                            "the object is damaged, or made for a newer instruction set");
+    Diagnostic diagnostic = error("EGPU-V001", fmt::format("instruction {} {}", at, wrong));
+    diagnostic.why = "each instruction must be one of RFC 9669 (sections 3 to 5), with the fields it doesn't use zero";
+    diagnostic.fix = kDamaged;
+    for (const Advice& advice : kAdvice)
+        if (advice.wrong == wrong) {
+            diagnostic.why = advice.why;
+            diagnostic.fix = advice.fix;
+        }
     diagnostic.detail = fmt::format("at insn {}: {}", at, to_text(program[at], next));
+    return diagnostic;
+}
+
+Diagnostic wrong_size(std::string message, std::string why, std::string fix) {
+    Diagnostic diagnostic = error("EGPU-V001", std::move(message));
+    diagnostic.why = std::move(why);
+    diagnostic.fix = std::move(fix);
     return diagnostic;
 }
 
@@ -205,7 +250,7 @@ Status check_flow(std::span<const Instruction> program, std::vector<Role>& roles
     for (std::size_t at = 0; at < program.size(); ++at) {
         const bool last = at + 1 == program.size() || function[at + 1] != function[at];
         if (last && program[at].opcode != kExit && (roles[at] == Role::second_half || !is_goto(program[at])))
-            return refusal(program, at, "is the last of its function, and neither exits nor jumps");
+            return refusal(program, at, kFallsThrough);
         const auto target = roles[at] == Role::second_half ? std::nullopt : target_of(program[at], at);
         if (target && !is_call_local(program[at]) && function[static_cast<std::size_t>(*target)] != function[at])
             return refusal(program, at, "jumps into another function");
@@ -217,10 +262,13 @@ Status check_flow(std::span<const Instruction> program, std::vector<Role>& roles
 
 Status check_encoding(std::span<const Instruction> program) {
     if (program.empty())
-        return error("EGPU-V001", "the program has no instruction");
+        return wrong_size("the program has no instruction",
+                          "its section holds no code; a program ends with exit (RFC 9669 section 4.3)",
+                          "give the function a body; the least is return 0;");
     if (program.size() > kMaxInstructions)
-        return error("EGPU-V001",
-                     fmt::format("the program has {} instructions, more than {}", program.size(), kMaxInstructions));
+        return wrong_size(
+            fmt::format("the program has {} instructions, more than {}", program.size(), kMaxInstructions),
+            "a program runs in every thread of a kernel", "split it, or use loops and functions that aren't inlined");
     std::vector<Role> roles(program.size(), Role::plain);
     for (std::size_t at = 0; at < program.size(); ++at) {
         const Instruction* next = at + 1 < program.size() ? &program[at + 1] : nullptr;

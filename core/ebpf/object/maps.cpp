@@ -20,6 +20,8 @@ constexpr std::uint32_t kKeyLimit = 512;           // bytes; the Linux kernel's 
 constexpr std::uint32_t kValueLimit = 1u << 20;    // bytes of one value
 constexpr std::uint32_t kEntryLimit = 1u << 26;    // what a segment's reader accepts (segment/create/geometry.cpp)
 constexpr std::uint32_t kNoPreallocate = 1u << 0;  // BPF_F_NO_PREALLOC: how Linux allocates, nothing to a GPU
+constexpr std::uint32_t kProgramArray = 3;         // BPF_MAP_TYPE_PROG_ARRAY
+constexpr std::uint32_t kPerfEventArray = 4;       // BPF_MAP_TYPE_PERF_EVENT_ARRAY
 constexpr std::uint32_t kMapped = 1u << 28;        // EGPU_F_MAPPED
 constexpr std::uint32_t kLinux = 1u << 29;         // EGPU_F_LINUX
 
@@ -116,6 +118,12 @@ Status Reader::check_type(const RawMap& raw) const {
         case MapType::ringbuf:
             return ok();
     }
+    if (raw.type == kProgramArray)
+        return refused("EGPU-B021", "is BPF_MAP_TYPE_PROG_ARRAY, and a GPU has no tail calls",
+                       "call a static function instead, or give each program an event of its own with SEC(...)");
+    if (raw.type == kPerfEventArray)
+        return refused("EGPU-B021", "is BPF_MAP_TYPE_PERF_EVENT_ARRAY, and no event leaves a GPU one by one",
+                       "count in a hash, with what the event said as its key");
     return refused("EGPU-B021", fmt::format("has type {}, which a GPU can't have", raw.type),
                    "use BPF_MAP_TYPE_HASH, ARRAY, PERCPU_HASH, PERCPU_ARRAY, LRU_HASH or RINGBUF");
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of arithmetic, moves and 64-bit immediate loads (RFC 9669 sections 4.1, 4.2, 5.4).
+#include <fmt/format.h>
+
 #include "ebpf/verifier/domain/arithmetic.hpp"
 #include "ebpf/verifier/walk.hpp"
 
@@ -58,9 +60,7 @@ static Value moved(const Instruction& i, State& state, const Value& source) {
         result.scalar = low_word(source.scalar);
     else if (uses_register(i) && !source.scalar.is_constant()) {
         // What a branch tells of one of the two it tells of the other.
-        if (result.scalar.link == 0)
-            result.scalar.link = state.next_link++;
-        state.frame().registers[i.source].scalar.link = result.scalar.link;
+        result.scalar.link = state.link(i.source);
         return result;
     }
     result.scalar.link = 0;
@@ -111,6 +111,7 @@ Verdict Walk::step_immediate64(State& state) {
             Refusal refusal;
             refusal.code = "EGPU-V001";
             refusal.message = "the program names a map that the object doesn't have";
+            refusal.why = fmt::format("it has {}, and this is number {}", object_.maps.size(), i.immediate);
             refusal.fix = "compile the program again; the object is damaged";
             return refusal;
         }
@@ -127,6 +128,7 @@ Verdict Walk::step_immediate64(State& state) {
             Value::pointer(constants ? Kind::constants : Kind::map_value, static_cast<std::uint32_t>(second.immediate));
         if (!constants) {
             value.map = static_cast<std::uint32_t>(i.immediate);
+            value.element = combine(0xa04, value.map, 0);
             found_.maps_used.insert(value.map);
         }
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of conditional jumps: each side that is possible is followed with what the comparison tells of it.
-#include <algorithm>
+#include <optional>
 
 #include "ebpf/verifier/domain/compare.hpp"
 #include "ebpf/verifier/walk.hpp"
@@ -91,12 +91,36 @@ bool assume_pointers(State& state, const Instruction& i, const Value& left, cons
     return assume(on_offsets(operation), Width::bits64, outcome, a, b);
 }
 
+/// What comparing two copies of one number, or of one pointer, comes to; nullopt where that depends on it.
+std::optional<bool> outcome_of_equals(JumpCode operation) {
+    switch (operation) {
+        case kJeq:
+        case kJge:
+        case kJle:
+        case kJsge:
+        case kJsle:
+            return true;
+        case kJset:
+            return std::nullopt;
+        default:
+            return false;
+    }
+}
+
+bool are_copies(const Instruction& i, const Value& left, const Value& right) {
+    if (!uses_register(i))
+        return false;
+    const bool linked =
+        left.is_scalar() && right.is_scalar() && left.scalar.link != 0 && left.scalar.link == right.scalar.link;
+    return linked || i.source == i.destination;
+}
+
 bool assume_numbers(State& state, const Instruction& i, const Value& left, const Value& right, bool outcome) {
     Scalar a = left.scalar, b = right.scalar;
     if (!assume(static_cast<JumpCode>(operation_of(i)), width_of(i), outcome, a, b))
         return false;
-    if (uses_register(i) && i.source == i.destination)
-        return true;  // a comparison with itself tells nothing more
+    if (are_copies(i, left, right))
+        return true;  // what it tells beyond its outcome isn't kept
     state.frame().registers[i.destination].scalar = a;
     narrow_linked(state, a);
     if (uses_register(i)) {
@@ -131,7 +155,11 @@ Verdict Walk::step_branch(State& state, Explored::Node node) {
     State taken = state;
     taken.came_from = state.at;
     taken.at = target_of(i, state.at);
+    const auto known =
+        are_copies(i, left, right) ? outcome_of_equals(static_cast<JumpCode>(operation_of(i))) : std::nullopt;
     const auto possible = [&](State& side, bool outcome) {
+        if (known)
+            return *known == outcome;
         return pointers ? assume_pointers(side, i, left, right, outcome)
                         : assume_numbers(side, i, left, right, outcome);
     };

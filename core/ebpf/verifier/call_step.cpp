@@ -19,6 +19,28 @@ Variability result_variability(const Helper& called) {
 
 }  // namespace
 
+/// Variability, provenance and expression of the bytes that an argument points to.
+Scalar Walk::memory_content(const State& state, const MemoryAccess& access) const {
+    const Span span = span_of(access);
+    Scalar content;
+    if (access.pointer.kind == Kind::map_value) {
+        content.variability = Variability::lane;
+        content.loaded_from = content.plainly_loaded_from = map_bit(access.pointer.map);
+    } else if (access.pointer.kind == Kind::stack) {
+        content = state.frames[access.pointer.frame].stack.joined(static_cast<std::int32_t>(span.first),
+                                                                  static_cast<std::int32_t>(span.end - span.first));
+    } else if (access.pointer.kind == Kind::constants && span.exact) {
+        for (std::int64_t at = span.first; at < span.end; ++at)
+            content.expression =
+                combine(0xa05, content.expression,
+                        std::to_integer<std::uint64_t>(object_.constants[static_cast<std::size_t>(at)]));
+    }
+    if (!span.exact)
+        content.expression = combine(0xa06, content.expression, address_expression(access));
+    content.variability = most_varying(content.variability, access.pointer.scalar.variability);
+    return content;
+}
+
 /// Checks what the arguments point to. `key`: variability and expression of the key's bytes.
 Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
     for (unsigned argument = 0; argument < called.arguments.size(); ++argument) {
@@ -31,19 +53,14 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
             return refusal;
         const Span span = span_of(access);
         if (called.arguments[argument] == ArgumentKind::map_word) {
-            note_atomic(state.at, access, true);
+            note_atomic(state, access);
             note_written(access);
             state.cost = state.cost + Cost{0, 0, 1};
             continue;
         }
-        Scalar content;
-        content.variability = access.pointer.kind == Kind::map_value ? Variability::lane : Variability::site;
-        if (access.pointer.kind == Kind::map_value)
-            content.loaded_from = map_bit(access.pointer.map);
-        if (access.pointer.kind == Kind::stack)
-            content = state.frames[access.pointer.frame].stack.joined(static_cast<std::int32_t>(span.first),
-                                                                      static_cast<std::int32_t>(span.end - span.first));
-        content.variability = most_varying(content.variability, access.pointer.scalar.variability);
+        const Scalar content = memory_content(state, access);
+        if (access.kind == AccessKind::read)
+            note(state, note_argument_place(scene(state), access));
         if (called.arguments[argument] == ArgumentKind::map_key)
             key = content;
         if (called.arguments[argument] == ArgumentKind::map_value) {
@@ -67,7 +84,7 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
     return std::nullopt;
 }
 
-Value Walk::helper_result(State& state, const Helper& called, Variability key) {
+Value Walk::helper_result(State& state, const Helper& called, const Scalar& key) {
     if (called.changes_word())
         return loaded(state, argument_access(scene(state), called, 0));
     Value result = Value::number(called.id == HelperId::get_prandom_u32 ? Scalar::of_bytes(4) : Scalar());
@@ -82,21 +99,25 @@ Value Walk::helper_result(State& state, const Helper& called, Variability key) {
     result.map = state.get(1).map;
     result.identity = state.next_identity++;
     result.made_at = state.at;
-    result.scalar.variability = key;
+    result.element = key.expression;
+    result.scalar.variability = key.variability;
     return result;
 }
 
-/// True where a key is static: the same for all that come here, and at each time that this path does.
+/// True where map and key are static: the same for all that come here, and at each time that this path does. `key`
+/// becomes what says which element it is.
 bool Walk::lookup_is_static(State& state, Scalar& key) {
-    for (const auto& [at, expression] : state.lookups)
-        if (at == state.at && expression != key.expression)
-            key.variability = most_varying(key.variability, Variability::warp);
-    if (key.variability == Variability::site) {
-        state.lookups.emplace_back(state.at, key.expression);
-        return true;
-    }
-    dynamic_lookups_.emplace(state.at, state.get(1).map);
-    return false;
+    const Value map = state.get(1);
+    const std::uint64_t place = state.place();
+    key.variability = most_varying(key.variability, map.scalar.variability);
+    key.expression = combine(0xa07, map.map, key.expression);
+    if (!names_same(state, key.expression) || known_.searched.contains(place))
+        key.variability = most_varying(key.variability, Variability::warp);
+    const bool is_static = key.variability == Variability::site;
+    (is_static ? static_places_ : dynamic_places_).insert(place);
+    if (!is_static)
+        dynamic_lookups_.emplace(state.at, map.map);
+    return is_static;
 }
 
 Verdict Walk::step_helper(State& state, Explored::Node node) {
@@ -111,10 +132,12 @@ Verdict Walk::step_helper(State& state, Explored::Node node) {
     const bool is_static = looks_up && lookup_is_static(state, key);
     if (looks_up)
         note(state, note_lookup(scene(state), *called, is_static));
+    else if (called->id == HelperId::map_update_elem)
+        note(state, note_update(scene(state), *called));
     const Cost cost{is_static || called->cost == 0 ? 0 : called->cost - 1, looks_up ? 1u : 0u, 0};
     if (auto refusal = pay(state, cost, node))
         return refusal;
-    const Value result = helper_result(state, *called, key.variability);
+    const Value result = helper_result(state, *called, key);
     clobber_arguments(state.frame());
     state.set(0, result);
     ++state.at;

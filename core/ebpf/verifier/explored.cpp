@@ -20,20 +20,20 @@ std::uint64_t values_in(const State& state) {
 
 }  // namespace
 
-Explored::Arrival Explored::arrive(const State& state, Node parent) {
+Explored::Arrival Explored::arrive(const State& state, Node parent, bool by_expression) {
     auto& stored = by_instruction_[state.at];
     const std::uint64_t values = values_in(state);
     // The newest first: it is the likeliest to be equal.
     for (auto node = stored.rbegin(); node != stored.rend(); ++node) {
         Entry& entry = nodes_[*node];
         compared_ += values;
-        if (!covers(*entry.state, state))
+        if (!covers(*entry.state, state, by_expression))
             continue;
         if (entry.open == 0)
             return {Outcome::covered, kNone, entry.remaining};
         // Paths are walked depth first, so an open node is an ancestor: the path is in a loop. Equal both ways: nothing
         // has changed in a round, and nothing ever will.
-        if (covers(state, *entry.state))
+        if (covers(state, *entry.state, by_expression))
             return {Outcome::endless, kNone, {}};
     }
     Entry entry;

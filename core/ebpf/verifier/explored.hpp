@@ -26,8 +26,8 @@ public:
         Node node = kNone;  ///< fresh: the node to go on from
         Cost remaining;     ///< covered: worst cost from here on
     };
-    /// A path coming from `parent` arrives at a place where paths meet.
-    Arrival arrive(const State& state, Node parent);
+    /// A path coming from `parent` arrives at a place where paths meet. `by_expression`: as of covers().
+    Arrival arrive(const State& state, Node parent, bool by_expression);
     /// A second path will start from a node.
     void fork(Node node) { ++nodes_[node].open; }
     /// A path that came from a node ends, at a cost counted from the program's start.

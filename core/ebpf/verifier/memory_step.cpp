@@ -22,10 +22,20 @@ MemoryAccess access_of(const State& state, const Instruction& i, AccessKind kind
     return access;
 }
 
+/// The expression of what lies at a place that isn't constant, out of several candidates.
+std::uint64_t expression_at(const MemoryAccess& access, std::uint64_t content) {
+    return combine(0xa01, content, address_expression(access));
+}
+
 /// Read-only data at a known place is a constant.
-Scalar constant_load(const Object& object, const Span& span, std::uint32_t bytes) {
-    if (!span.exact)
-        return Scalar::of_bytes(bytes);
+Scalar constant_load(const Object& object, const MemoryAccess& access) {
+    const Span span = span_of(access);
+    const std::uint32_t bytes = access.bytes;
+    if (!span.exact) {
+        Scalar number = Scalar::of_bytes(bytes);
+        number.expression = expression_at(access, bytes);
+        return number;
+    }
     std::uint64_t number = 0;
     std::memcpy(&number, object.constants.data() + span.first, bytes);
     return Scalar::constant(number);
@@ -33,8 +43,16 @@ Scalar constant_load(const Object& object, const Span& span, std::uint32_t bytes
 
 }  // namespace
 
-/// What the memory at a checked place holds.
+/// What is loaded from a checked place. Which place that is may vary even where it is exact: another path comes with
+/// another pointer.
 Value Walk::loaded(State& state, const MemoryAccess& access) {
+    Value value = held(state, access);
+    value.scalar.variability = most_varying(value.scalar.variability, access.pointer.scalar.variability);
+    return value;
+}
+
+/// What the memory at a checked place holds.
+Value Walk::held(State& state, const MemoryAccess& access) {
     const Span span = span_of(access);
     Scalar number = Scalar::of_bytes(access.bytes);
     switch (access.pointer.kind) {
@@ -52,13 +70,15 @@ Value Walk::loaded(State& state, const MemoryAccess& access) {
             StackFault fault;
             if (span.exact)
                 return *stack.read(first, static_cast<std::int32_t>(access.bytes), fault);
-            number.derive_from(stack.joined(first, static_cast<std::int32_t>(span.end - span.first)));
+            const Scalar all = stack.joined(first, static_cast<std::int32_t>(span.end - span.first));
+            number.derive_from(all);
+            number.expression = expression_at(access, all.expression);
             break;
         }
         case Kind::constants:
             if (!span.exact)
                 note(state, note_constant_index());
-            number = constant_load(object_, span, access.bytes);
+            number = constant_load(object_, access);
             break;
         default: {
             if (object_.maps[access.pointer.map].per_sm()) {
@@ -68,10 +88,11 @@ Value Walk::loaded(State& state, const MemoryAccess& access) {
                 return part;
             }
             number.loaded_from = map_bit(access.pointer.map);
+            if (access.kind == AccessKind::read)
+                number.plainly_loaded_from = number.loaded_from;
             number.variability = Variability::lane;  // other threads write it meanwhile
         }
     }
-    number.variability = most_varying(number.variability, access.pointer.scalar.variability);
     return Value::number(number);
 }
 
@@ -131,16 +152,22 @@ Verdict Walk::step_store(State& state) {
         note(state, note_decided_store(scene(state), access));
         note_written(access);
     } else {
+        if (auto refusal = check_stack_store(scene(state), access, stored))
+            return refusal;
         const Span span = span_of(access);
         const bool whole = span.exact && access.bytes == 8;
         if (!whole && stored.is_pointer())
             return check_number(scene(state), stored, "stored in part, or at a place that isn't constant");
         if (!span.exact && stored.kind == Kind::partial_sum)
             return check_number(scene(state), stored, "stored at a place that isn't constant");
+        if (of_register && span.exact && stored.is_scalar() && !stored.scalar.is_constant())
+            stored.scalar.link = state.link(i.source);  // Stack::write drops it where only a part is stored
         stored.scalar.variability = most_varying(stored.scalar.variability, access.pointer.scalar.variability);
         stored.scalar.depth = state.depth();
         Stack& stack = state.frames[access.pointer.frame].stack;
         const auto first = static_cast<std::int32_t>(span.first);
+        if (!span.exact)
+            stored.scalar.expression = expression_at(access, stored.scalar.expression);
         if (span.exact)
             stack.write(first, static_cast<std::int32_t>(access.bytes), stored);
         else
@@ -158,14 +185,15 @@ void Walk::note_written(const MemoryAccess& access) {
 }
 
 /// An addition may be kept in a register where that holds at each visit: one to another element rules it out.
-void Walk::note_atomic(std::uint32_t at, const MemoryAccess& access, bool fetches) {
-    const bool first = found_.atomics.insert(at).second;
-    const bool kept = program_.instructions[at].immediate == kAdd && !fetches && access.bytes == 8 &&
+void Walk::note_atomic(State& state, const MemoryAccess& access) {
+    const bool first = found_.atomics.insert(state.at).second;
+    const bool same = names_same(state, combine(0xa02, access.pointer.element, address_expression(access)));
+    const bool kept = program_.instructions[state.at].immediate == kAdd && access.bytes == 8 && same &&
                       access.pointer.scalar.variability == Variability::site;
     if (kept && first)
-        found_.register_adds.insert(at);
+        found_.register_adds.insert(state.at);
     else if (!kept)
-        found_.register_adds.erase(at);
+        found_.register_adds.erase(state.at);
 }
 
 Verdict Walk::step_atomic(State& state) {
@@ -188,12 +216,16 @@ Verdict Walk::step_atomic(State& state) {
             return refusal;
     const bool fetches = (i.immediate & kFetch) != 0;
     const unsigned result = compares ? 0 : i.source;
-    if (fetches) {
+    if (fetches)
         if (auto refusal = check_writable(result))
             return refusal;
+    if (i.immediate == kExchange)
+        note(state, note_decided_store(scene(state), access));
+    if (compares)
+        note(state, note_compare_exchange(scene(state), access));
+    if (fetches)
         state.set(result, loaded(state, access));
-    }
-    note_atomic(state.at, access, fetches);
+    note_atomic(state, access);
     note_written(access);
     state.cost = state.cost + Cost{0, 0, 1};
     ++state.at;

@@ -20,6 +20,20 @@ Diagnostic too_large(const Object& object, const Program& program) {
     return diagnostic;
 }
 
+/// Each walk finds more places that are contested or dynamic, or is the last; people's programs need three at most.
+constexpr int kWalks = 16;
+/// No walk is begun after so many times the limit of one.
+constexpr std::uint64_t kEffort = 2;
+
+Diagnostic too_many_walks(const Object& object, const Program& program) {
+    Diagnostic diagnostic =
+        error("EGPU-V011", fmt::format("program '{}' has too many lookups that depend on one another", program.name));
+    diagnostic.where.file = object.path;
+    diagnostic.why = "walking it again and again did not settle which of its keys are known before it runs";
+    diagnostic.fix = "use fewer lookups inside loops and branches; split the program in two at different events";
+    return diagnostic;
+}
+
 }  // namespace
 
 Result<Verification> verify(const Object& object, const Program& program, const VerifierOptions& options) {
@@ -33,7 +47,19 @@ Result<Verification> verify(const Object& object, const Program& program, const 
         return errors;
     }
     const Flow flow = analyse_flow(program.instructions);
-    return Walk(object, program, options, flow).run();
+    KnownPlaces known;
+    std::uint64_t effort = 0;
+    for (int walks = 0; walks < kWalks && effort <= kEffort * options.walk_limit; ++walks) {
+        Walk walk(object, program, options, flow, known);
+        auto verified = walk.run();
+        KnownPlaces missed = walk.missed();
+        if (!verified || (missed.searched.empty() && missed.contested.empty()))
+            return verified;
+        effort += walk.effort();
+        known.searched.merge(missed.searched);
+        known.contested.merge(missed.contested);
+    }
+    return too_many_walks(object, program);
 }
 
 }  // namespace egpu::ebpf

@@ -38,7 +38,7 @@ struct Verification {
     /// Map lookups whose key depends on more than site fields: (instruction, map). Empty: all keys are static.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups;
     std::set<std::uint32_t> atomics;  ///< instructions that are atomic operations, reached on some path
-    /// Of these: 64-bit additions with unused result on an element known before the program runs. Such may be kept in
+    /// Of these: 64-bit additions with unused result on one element, known before the program runs. Such may be kept in
     /// registers (DESIGN 7), within a budget that is known only at injection.
     std::set<std::uint32_t> register_adds;
     std::vector<Diagnostic> notes;  ///< warnings and hints for an accepted program

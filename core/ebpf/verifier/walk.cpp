@@ -2,17 +2,20 @@
 #include "ebpf/verifier/walk.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ebpf/verifier/refuse.hpp"
 
 namespace egpu::ebpf {
 
-Walk::Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow)
+Walk::Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
+           const KnownPlaces& known)
     : object_(object),
       program_(program),
       options_(options),
       flow_(flow),
       context_(context_of(program.point.event)),
+      known_(known),
       explored_(program.instructions.size()),
       log_(object, program, context_, options.keep_walk) {}
 
@@ -53,6 +56,23 @@ Result<Verification> Walk::run() {
     return std::move(found_);
 }
 
+KnownPlaces Walk::missed() const {
+    KnownPlaces missed{{}, contested_};
+    std::set_intersection(static_places_.begin(), static_places_.end(), dynamic_places_.begin(), dynamic_places_.end(),
+                          std::inserter(missed.searched, missed.searched.end()));
+    return missed;
+}
+
+/// False where the present instruction named another element earlier on this path.
+bool Walk::names_same(State& state, std::uint64_t element) {
+    const std::uint64_t place = state.place();
+    if (known_.contested.contains(place))
+        return state.visit(element);
+    if (elements_.emplace(place, element).first->second != element)
+        contested_.insert(place);
+    return true;
+}
+
 /// One path to its end; the other sides of its branches wait in pending_.
 Verdict Walk::follow(Pending path) {
     State& state = path.state;
@@ -60,8 +80,7 @@ Verdict Walk::follow(Pending path) {
     log_.begin_path(state, node == Explored::kNone ? state.at : path.state.came_from);
     bool ended = false;
     while (!ended) {
-        // A comparison of two values weighs less than a step.
-        if (steps_ + explored_.compared() / 16 > options_.walk_limit) {
+        if (effort() > options_.walk_limit) {
             refused_state_ = state;
             return too_complex(options_.walk_limit);
         }
@@ -76,6 +95,14 @@ Verdict Walk::follow(Pending path) {
     return std::nullopt;
 }
 
+/// True where a place that names an element of a map may be passed twice from here on.
+bool Walk::names_again(const State& state) const {
+    bool again = flow_.names_again[state.at] != 0;
+    for (std::size_t i = 1; i < state.frames.size(); ++i)
+        again = again || flow_.names_again[state.frames[i].return_to] != 0;
+    return again;
+}
+
 Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
     state.close(state.at);
     if (node != Explored::kNone && !flow_.is_meeting[state.at])
@@ -85,7 +112,7 @@ Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
     state.forget_dead(state.frames.size() - 1, flow_.live[state.at]);
     state.forget_fields(flow_.live_fields[state.at]);
     state.drop_single_links();
-    const Explored::Arrival arrival = explored_.arrive(state, node);
+    const Explored::Arrival arrival = explored_.arrive(state, node, names_again(state));
     if (arrival.outcome == Explored::Outcome::fresh) {
         node = arrival.node;
         return std::nullopt;

@@ -16,10 +16,22 @@
 
 namespace egpu::ebpf {
 
+/// Places (State::place) of lookups and atomic operations, as walks before this one found them.
+struct KnownPlaces {
+    std::set<std::uint64_t> searched;  ///< lookups that are dynamic on some path: a search costs on each
+    std::set<std::uint64_t>
+        contested;  ///< name different elements on different visits: each path must remember its own
+};
+
 class Walk {
 public:
-    Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow);
+    Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
+         const KnownPlaces& known);
     Result<Verification> run();
+    /// In steps; a comparison of two values weighs less.
+    std::uint64_t effort() const { return steps_ + explored_.compared() / 16; }
+    /// What this walk should have known; where that is anything, what it found isn't final.
+    KnownPlaces missed() const;
 
 private:
     struct Pending {
@@ -35,6 +47,7 @@ private:
     Verdict pay(State& state, const Cost& cost, Explored::Node node);
     Verdict check_total(const State& state, const Cost& total, Explored::Node node) const;
     std::uint32_t limit() const;
+    bool names_again(const State& state) const;
     void note(const State& state, const std::optional<Refusal>& note);
     Scene scene(const State& state) const { return {object_, program_, context_, state, state.at}; }
 
@@ -48,8 +61,9 @@ private:
     Verdict step_store(State& state);
     Verdict step_atomic(State& state);
     Value loaded(State& state, const MemoryAccess& access);
+    Value held(State& state, const MemoryAccess& access);
     void note_written(const MemoryAccess& access);
-    void note_atomic(std::uint32_t at, const MemoryAccess& access, bool fetches);
+    void note_atomic(State& state, const MemoryAccess& access);
     Verdict use_stack(const State& state, const MemoryAccess& access);
 
     // branch_step.cpp
@@ -59,9 +73,11 @@ private:
     Verdict step_helper(State& state, Explored::Node node);
     Verdict step_local_call(State& state);
     Verdict step_exit(State& state, Explored::Node node, bool& ended);
+    Scalar memory_content(const State& state, const MemoryAccess& access) const;
     Verdict helper_memory(State& state, const Helper& called, Scalar& key);
+    bool names_same(State& state, std::uint64_t element);
     bool lookup_is_static(State& state, Scalar& key);
-    Value helper_result(State& state, const Helper& called, Variability key);
+    Value helper_result(State& state, const Helper& called, const Scalar& key);
     Verdict check_total_stack(std::uint32_t& bytes) const;
 
     const Object& object_;
@@ -69,12 +85,15 @@ private:
     const VerifierOptions& options_;
     const Flow& flow_;
     const ContextKind context_;
+    const KnownPlaces& known_;
 
     std::vector<Pending> pending_;
     Explored explored_;
     std::uint64_t steps_ = 0;
     Verification found_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups_;
+    std::set<std::uint64_t> static_places_, dynamic_places_, contested_;
+    std::map<std::uint64_t, std::uint64_t> elements_;           ///< by place, of its first visit
     std::map<std::uint32_t, std::uint32_t> stack_of_function_;  ///< bytes
     std::set<std::pair<std::uint32_t, std::uint32_t>> calls_;   ///< caller, called
     std::set<std::pair<std::uint32_t, std::string>> noted_;     ///< instruction, code

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 std::vector<Diagnostic> refused_everywhere(const ebpf::Verification& verification) {
     std::vector<Diagnostic> refusals;
     for (const auto& note : verification.notes)
-        if (note.code == "EGPU-V050" || note.code == "EGPU-V051" || note.code == "EGPU-V055") {
+        if (note.code >= "EGPU-V050" && note.code <= "EGPU-V059") {
             refusals.push_back(note);
             refusals.back().severity = Severity::error;
         }

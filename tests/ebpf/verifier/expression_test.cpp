@@ -39,6 +39,12 @@ TEST(Expression, AtAColumn) {
         {"f((((", 1, "f(((("},
         {"]", 1, "]"},
         {"a ] =", 5, "="},
+        {"\tctx->kernel &= 15;", 14, "ctx->kernel"},
+        {"\tt->n[i] *= 3;", 10, "t->n[i]"},
+        {"\tt->n <<= 3;", 7, "t->n"},
+        {"\tt->n++;", 6, "t->n"},
+        {"\t++t->n;", 2, "+"},
+        {"\tx = a <= b;", 8, "a"},
     };
     for (const Row& row : kRows)
         EXPECT_EQ(cut(row.text, expression_at(row.text, row.column)), row.expression) << row.text << " " << row.column;

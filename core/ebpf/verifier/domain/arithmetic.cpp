@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "ebpf/isa/semantics.hpp"
 
@@ -197,7 +198,22 @@ std::uint64_t evaluate(AluCode operation, Width width, bool is_signed, std::uint
     return operation_result(operation, is_signed, width == Width::bits64, a, b);
 }
 
+/// RFC 9669 section 4.1: by zero, a quotient is 0 and a remainder the dividend.
+static std::optional<Scalar> divided_by_zero(AluCode operation, Width width, const Scalar& a, const Scalar& b) {
+    const bool divides = operation == kDiv || operation == kMod;
+    const bool by_zero = width == Width::bits64 ? b.wide.high == 0 : b.narrow.high == 0;
+    if (!divides || !by_zero)
+        return std::nullopt;
+    Scalar result = operation == kDiv ? Scalar::constant(0) : width == Width::bits64 ? a : low_word(a);
+    result.derive_from(a);
+    result.derive_from(b);
+    result.link = 0;
+    return result;
+}
+
 Scalar compute(AluCode operation, Width width, bool is_signed, const Scalar& a, const Scalar& b) {
+    if (auto result = divided_by_zero(operation, width, a, b))
+        return *result;
     Scalar result;
     const bool unary = operation == kNeg;
     if (a.is_constant() && (unary || b.is_constant())) {

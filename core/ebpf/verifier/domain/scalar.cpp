@@ -88,6 +88,7 @@ bool Scalar::tighten() {
             return false;
         wide = Range<std::uint64_t>::constant(bits.value);
         narrow = Range<std::uint32_t>::constant(static_cast<std::uint32_t>(bits.value));
+        expression = combine(0, bits.value, 0);
     }
     return true;
 }
@@ -96,6 +97,7 @@ void Scalar::derive_from(const Scalar& operand) {
     variability = most_varying(variability, operand.variability);
     application_address = application_address || operand.application_address;
     loaded_from |= operand.loaded_from;
+    plainly_loaded_from |= operand.plainly_loaded_from;
 }
 
 std::uint64_t combine(std::uint64_t operation, std::uint64_t a, std::uint64_t b) {

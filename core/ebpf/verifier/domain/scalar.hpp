@@ -45,11 +45,14 @@ struct Scalar {
     Range<std::uint64_t> wide;
     Range<std::uint32_t> narrow;  ///< of the low 32 bits
     Variability variability = Variability::site;
-    bool application_address = false;  ///< made from an address or a pointer of the application
-    std::uint64_t loaded_from = 0;     ///< bit m: made from a value of map m (63: of map 63 or above)
-    std::uint32_t link = 0;            ///< registers with one link (not 0) hold the same number
-    std::uint32_t depth = 0;           ///< how many branches of State::divergences were open when it was written
-    std::uint64_t expression = 0;      ///< of numbers known at the site: equal where they are computed in the same way
+    bool application_address = false;       ///< made from an address or a pointer of the application
+    std::uint64_t loaded_from = 0;          ///< bit m: made from a value of map m (63: of map 63 or above)
+    std::uint64_t plainly_loaded_from = 0;  ///< of these, those where a plain load read it, not an atomic operation
+    std::uint32_t link = 0;                 ///< registers with one link (not 0) hold the same number
+    std::uint32_t depth = 0;                ///< how many branches of State::divergences were open when it was written
+    /// Of numbers known at the site: equal where they are computed in the same way. A constant's is that of its number,
+    /// however it came about (tighten() sees to it).
+    std::uint64_t expression = 0;
 
     static Scalar constant(std::uint64_t number);
     static Scalar between(std::uint64_t low, std::uint64_t high);

@@ -64,8 +64,7 @@ void Stack::write(std::int32_t offset, std::int32_t bytes, const Value& value) {
     if (value.is_scalar() && bytes < 8) {
         piece.value = Value::number(part_of(value.scalar, 0, bytes));
         if (!value.scalar.is_constant() && value.scalar.wide.high < std::uint64_t{1} << (8 * bytes)) {
-            piece.value = value;  // nothing is cut off: the range stays known
-            piece.value.scalar.link = 0;
+            piece.value = value;  // nothing is cut off: the same number
         }
     }
     if (same != pieces_.end()) {
@@ -98,13 +97,13 @@ std::optional<StackFault> Stack::first_fault(std::int32_t offset, std::int32_t b
     const std::int32_t end = offset + bytes;
     for (const Piece& piece : within(pieces_, offset, end)) {
         if (piece.offset > next)
-            return StackFault{next, false};
+            return StackFault{next, false, {}};
         if (!piece.value.is_scalar())
-            return StackFault{std::max(piece.offset, offset), true};
+            return StackFault{std::max(piece.offset, offset), true, piece.value};
         next = piece.end();
     }
     if (next < end)
-        return StackFault{next, false};
+        return StackFault{next, false, {}};
     return std::nullopt;
 }
 

@@ -23,7 +23,8 @@ struct Piece {
 /// Why a range of the stack can't be read.
 struct StackFault {
     std::int32_t byte = 0;  ///< the first byte that is in the way
-    bool pointer = false;   ///< part of a pointer; else uninitialised
+    bool pointer = false;   ///< part of a pointer or of a partial sum; else uninitialised
+    Value value;            ///< of these, the whole
 };
 
 class Stack {

@@ -27,11 +27,18 @@ private:
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs_;
 };
 
-struct Renamings {
+struct Names {
+    bool by_expression = false;
     Renaming identities, links;
 };
 
-bool covers(const Value& wider, const Value& narrower, Renamings& names) {
+/// What is known at the site is known by its expression, not by its range.
+bool same_at_site(const Value& wider, const Value& narrower) {
+    return wider.scalar.variability != Variability::site ||
+           (wider.scalar.expression == narrower.scalar.expression && wider.element == narrower.element);
+}
+
+bool covers(const Value& wider, const Value& narrower, Names& names) {
     if (wider.kind == Kind::uninitialised)
         return true;  // shown without reading it
     if (wider.kind != narrower.kind || wider.map != narrower.map || wider.frame != narrower.frame)
@@ -39,9 +46,11 @@ bool covers(const Value& wider, const Value& narrower, Renamings& names) {
     const Scalar& a = wider.scalar;
     const Scalar& b = narrower.scalar;
     if (!a.contains_numbers(b) || a.variability < b.variability || a.depth < b.depth ||
-        (b.loaded_from & ~a.loaded_from) != 0)
+        (b.loaded_from & ~a.loaded_from) != 0 || (b.plainly_loaded_from & ~a.plainly_loaded_from) != 0)
         return false;
     if (b.application_address && !a.application_address)
+        return false;
+    if (names.by_expression && !same_at_site(wider, narrower))
         return false;
     if (a.link != 0 && b.link == 0)
         return false;
@@ -52,7 +61,7 @@ bool covers(const Value& wider, const Value& narrower, Renamings& names) {
     return wider.identity == 0 || names.identities.pair(wider.identity, narrower.identity);
 }
 
-bool covers(const Stack& wider, const Stack& narrower, Renamings& names) {
+bool covers(const Stack& wider, const Stack& narrower, Names& names) {
     for (const Piece& piece : wider.pieces()) {
         StackFault fault;
         const auto value = narrower.read(piece.offset, piece.bytes, fault);
@@ -69,11 +78,11 @@ bool covers(const std::vector<Divergence>& wider, const std::vector<Divergence>&
     return std::equal(wider.begin(), wider.end(), narrower.begin(), narrower.end(),
                       [](const Divergence& a, const Divergence& b) {
                           return a.join == b.join && a.frame == b.frame && a.variability >= b.variability &&
-                                 (b.loaded_from & ~a.loaded_from) == 0;
+                                 (b.plainly_loaded_from & ~a.plainly_loaded_from) == 0;
                       });
 }
 
-bool covers(const std::vector<KnownField>& wider, const std::vector<KnownField>& narrower, Renamings& names) {
+bool covers(const std::vector<KnownField>& wider, const std::vector<KnownField>& narrower, Names& names) {
     for (const KnownField& known : wider) {
         const auto same = std::find_if(narrower.begin(), narrower.end(),
                                        [&](const KnownField& other) { return other.field == known.field; });
@@ -84,7 +93,7 @@ bool covers(const std::vector<KnownField>& wider, const std::vector<KnownField>&
     return true;
 }
 
-bool covers(const Frame& wider, const Frame& narrower, Renamings& names) {
+bool covers(const Frame& wider, const Frame& narrower, Names& names) {
     if (wider.function != narrower.function || wider.return_to != narrower.return_to)
         return false;
     for (std::size_t i = 0; i < wider.registers.size(); ++i)
@@ -124,6 +133,13 @@ void State::set(unsigned index, const Value& value) {
     frame().registers[index] = written;
 }
 
+std::uint32_t State::link(unsigned index) {
+    std::uint32_t& link = frame().registers[index].scalar.link;
+    if (link == 0)
+        link = next_link++;
+    return link;
+}
+
 std::uint64_t field_bit(const ContextField& field) {
     return std::uint64_t{1} << (&field - context_fields().data());
 }
@@ -148,10 +164,10 @@ void State::diverge(std::uint32_t join, const Scalar& decided_by) {
         if (open.join != join || open.frame != frame_index)
             continue;
         open.variability = most_varying(open.variability, decided_by.variability);
-        open.loaded_from |= decided_by.loaded_from;
+        open.plainly_loaded_from |= decided_by.plainly_loaded_from;
         return;
     }
-    divergences.push_back({join, frame_index, decided_by.variability, decided_by.loaded_from});
+    divergences.push_back({join, frame_index, decided_by.variability, decided_by.plainly_loaded_from});
 }
 
 /// What was written while a branch was open now depends on it.
@@ -178,6 +194,23 @@ void State::close_frame() {
             close_at(i);
 }
 
+std::uint64_t State::place() const {
+    std::uint64_t place = at;
+    for (const Frame& frame : frames)
+        place = combine(0xa00, place, frame.return_to);
+    return place;
+}
+
+bool State::visit(std::uint64_t element) {
+    const std::uint64_t here = place();
+    const auto after = std::lower_bound(visits.begin(), visits.end(), std::pair(here, std::uint64_t{0}));
+    if (after == visits.end() || after->first != here) {
+        visits.insert(after, {here, element});
+        return true;
+    }
+    return after->second == element;
+}
+
 void State::forget_dead(std::size_t frame, std::uint16_t live_registers) {
     for (unsigned i = 0; i < 10; ++i)
         if (!(live_registers >> i & 1))
@@ -196,17 +229,19 @@ void State::drop_single_links() {
     });
 }
 
-bool covers(const State& wider, const State& narrower) {
+bool covers(const State& wider, const State& narrower, bool by_expression) {
     if (wider.at != narrower.at || wider.frames.size() != narrower.frames.size() ||
         !covers(wider.divergences, narrower.divergences) || (narrower.lanes_looped && !wider.lanes_looped))
         return false;
-    Renamings names;
+    Names names;
+    names.by_expression = by_expression;
     if (!covers(wider.fields, narrower.fields, names))
         return false;
     for (std::size_t i = 0; i < wider.frames.size(); ++i)
         if (!covers(wider.frames[i], narrower.frames[i], names))
             return false;
-    return true;
+    return !by_expression ||
+           std::includes(wider.visits.begin(), wider.visits.end(), narrower.visits.begin(), narrower.visits.end());
 }
 
 }  // namespace egpu::ebpf

@@ -20,7 +20,7 @@ struct Divergence {
     std::uint32_t join = 0;
     std::uint32_t frame = 0;
     Variability variability = Variability::site;
-    std::uint64_t loaded_from = 0;  ///< maps whose values decided it, as in Scalar
+    std::uint64_t plainly_loaded_from = 0;  ///< maps whose values decided it, as in Scalar
 };
 
 /// The bit of a field in a set of fields: its place in context_fields().
@@ -58,8 +58,9 @@ struct State {
     Cost cost;
     std::vector<KnownField> fields;
     std::vector<Divergence> divergences;  ///< innermost last
-    /// Lookups passed on this path with their keys' expressions: another key at the same place isn't static.
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> lookups;
+    /// Of the places that name several elements of a map (place(); the walk says which): those passed on this path,
+    /// and the element that each named, as an expression. One that names another later isn't static.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> visits;
     bool lanes_looped =
         false;  ///< lanes took different ways at a branch in a loop: some rounds may be some lanes' only
     std::uint32_t next_identity = 1;  ///< of lookups
@@ -69,6 +70,8 @@ struct State {
     const Frame& frame() const { return frames.back(); }
     Value get(unsigned index) const;
     void set(unsigned index, const Value& value);
+    /// The link of a register that holds a number, made where there is none.
+    std::uint32_t link(unsigned index);
     /// Calls back with every value a program could still read.
     template <typename Visitor>
     void for_each_value(Visitor&& visit) {
@@ -92,6 +95,10 @@ struct State {
     void close(std::uint32_t join);
     /// Closes all branches of the present frame.
     void close_frame();
+    /// The present instruction in its chain of calls, as a number: the specialiser writes calls out.
+    std::uint64_t place() const;
+    /// Notes that the present instruction names an element; false where it named another one before.
+    bool visit(std::uint64_t element);
     /// Registers of a frame that can't be read any more become uninitialised: equal states then look equal.
     void forget_dead(std::size_t frame, std::uint16_t live_registers);
     /// Links that only one value still has go.
@@ -101,7 +108,8 @@ private:
     void close_at(std::size_t index);
 };
 
-/// Every run from `narrower` is a run from `wider`: what was shown for `wider` holds.
-bool covers(const State& wider, const State& narrower);
+/// Every run from `narrower` is a run from `wider`: what was shown for `wider` holds. `by_expression`: a place that
+/// names an element of a map may be passed again from here on; numbers known at the site must then be the same numbers.
+bool covers(const State& wider, const State& narrower, bool by_expression);
 
 }  // namespace egpu::ebpf

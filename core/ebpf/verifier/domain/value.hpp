@@ -29,6 +29,7 @@ struct Value {
     std::uint32_t frame = 0;     ///< stack
     std::uint32_t identity = 0;  ///< map values: which lookup gave it, 0 for global data
     std::uint32_t made_at = 0;   ///< instruction of that lookup, for messages
+    std::uint64_t element = 0;   ///< map values: expression of map and key, as Scalar::expression
 
     static Value number(const Scalar& scalar) {
         Value value;

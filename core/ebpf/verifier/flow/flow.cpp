@@ -128,6 +128,79 @@ void find_live_fields(std::span<const Instruction> program, const Graph& graph, 
     }
 }
 
+/// Lookups and atomic operations name an element of a map.
+bool names_element(const Instruction& i) {
+    if (class_of(i) == kClassStx)
+        return mode_of(i) == kModeAtomic;
+    const bool calls_helper = i.opcode == kCall && !is_local_call(i);
+    const Helper* called = calls_helper ? helper(static_cast<std::uint32_t>(i.immediate)) : nullptr;
+    return called != nullptr && called->returns == ReturnKind::map_value_or_null;
+}
+
+/// Instructions between a jump back and its target: every loop lies in such stretches.
+std::vector<std::uint8_t> in_loops(std::span<const Instruction> program) {
+    std::vector<std::int32_t> change(program.size() + 1);
+    for (std::uint32_t at = 0; at < program.size(); ++at) {
+        const Instruction& i = program[at];
+        if ((is_goto(i) || is_conditional_jump(i)) && target_of(i, at) <= at) {
+            ++change[target_of(i, at)];
+            --change[at + 1];
+        }
+    }
+    std::vector<std::uint8_t> in_loop(program.size());
+    std::int32_t open = 0;
+    for (std::size_t at = 0; at < program.size(); ++at)
+        in_loop[at] = (open += change[at]) > 0;
+    return in_loop;
+}
+
+/// Marks functions along calls until none is new: from caller to called, or the other way.
+void spread_along_calls(std::span<const Instruction> program, const Flow& flow, bool to_called,
+                        std::vector<std::uint8_t>& marked) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::uint32_t at = 0; at < program.size(); ++at) {
+            if (!is_local_call(program[at]))
+                continue;
+            const std::uint32_t caller = flow.function[at], called = target_of(program[at], at);
+            auto& from = marked[to_called ? caller : called];
+            auto& to = marked[to_called ? called : caller];
+            changed = changed || (from && !to);
+            to = to || from;
+        }
+    }
+}
+
+void find_names_again(std::span<const Instruction> program, const Graph& graph, Flow& flow) {
+    const std::vector<std::uint8_t> in_loop = in_loops(program);
+    std::vector<std::uint8_t> repeated(program.size()), holds(program.size());  // by a function's first instruction
+    for (std::uint32_t at = 0; at < program.size(); ++at)
+        if (in_loop[at] && is_local_call(program[at]))
+            repeated[target_of(program[at], at)] = 1;
+    spread_along_calls(program, flow, true, repeated);
+    std::vector<std::uint32_t> work;
+    const auto mark = [&](std::uint32_t at) {
+        if (!flow.names_again[at])
+            work.push_back(at);
+        flow.names_again[at] = 1;
+    };
+    for (std::uint32_t at = 0; at < program.size(); ++at)
+        if (names_element(program[at]) && (in_loop[at] || repeated[flow.function[at]])) {
+            mark(at);
+            holds[flow.function[at]] = 1;
+        }
+    spread_along_calls(program, flow, false, holds);
+    for (std::uint32_t at = 0; at < program.size(); ++at)
+        if (is_local_call(program[at]) && holds[target_of(program[at], at)])
+            mark(at);
+    while (!work.empty()) {
+        const std::uint32_t at = work.back();
+        work.pop_back();
+        for (const std::uint32_t before : graph.predecessors(at))
+            mark(before);
+    }
+}
+
 void find_functions(std::span<const Instruction> program, Flow& flow) {
     flow.functions = {0};
     for (std::uint32_t at = 0; at < program.size(); ++at) {
@@ -172,11 +245,13 @@ Flow analyse_flow(std::span<const Instruction> program) {
     flow.back_edge.resize(program.size(), Flow::kFunctionEnd);
     flow.live.resize(program.size());
     flow.live_fields.resize(program.size());
+    flow.names_again.resize(program.size());
     flow.function.resize(program.size());
     find_functions(program, flow);
     const Graph graph(program);
     find_live(program, graph, flow);
     find_live_fields(program, graph, flow);
+    find_names_again(program, graph, flow);
     flow.join = graph.joins();
     return flow;
 }

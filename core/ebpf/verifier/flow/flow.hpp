@@ -18,6 +18,8 @@ struct Flow {
     std::vector<std::uint16_t> live;         ///< bit n: rn may be read from here on
     std::vector<std::uint64_t> live_fields;  ///< bit n: context_fields()[n] may be read by its offset from here on
     std::vector<std::uint32_t> join;         ///< of conditional jumps: where all their paths meet again
+    std::vector<std::uint8_t> names_again;   ///< a lookup or atomic that may be passed more than once lies ahead, here
+                                             ///< or in what is called, not counting what returning leads to
     std::vector<std::uint32_t> function;     ///< first instruction of the function each belongs to
     std::vector<std::uint32_t> functions;    ///< first instructions, ascending; 0 is the program
 };

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of memory in the order in which a message helps most: is it a pointer, does it stay inside, is it aligned,
 // was it set.
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
 #include "ebpf/verifier/rules/rule.hpp"
 
 namespace egpu::ebpf {
@@ -21,6 +27,54 @@ Verdict check_bounds(const Scene& scene, const MemoryAccess& access) {
 
 bool reads_stack(const MemoryAccess& access) {
     return access.pointer.kind == Kind::stack && access.kind == AccessKind::read;
+}
+
+/// "key" of `lookup(&map, &key)`, where the line says so.
+std::string name_passed(const Scene& scene, const MemoryAccess& access, const std::string& otherwise) {
+    const LineInfo* line = scene.program.line_of(scene.at);
+    const std::string text = line == nullptr ? std::string() : line->text;
+    std::vector<std::string> names;  // the map's, the key's, the value's
+    for (auto at = text.find('&'); at != std::string::npos; at = text.find('&', at + 1)) {
+        std::size_t end = at + 1;
+        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
+            ++end;
+        if (end > at + 1)
+            names.push_back(text.substr(at + 1, end - at - 1));
+    }
+    const std::size_t place = access.is_key ? 1 : 2;
+    return place < names.size() ? names[place] : otherwise;
+}
+
+Refusal not_wholly_set(const Scene& scene, const MemoryAccess& access, std::int32_t byte) {
+    const Helper* called = helper(static_cast<std::uint32_t>(scene.instruction().immediate));
+    const std::string whose = access.is_key ? "key" : "value";
+    Refusal refusal;
+    refusal.code = "EGPU-V003";
+    refusal.message = fmt::format("the {} passed to {} is not wholly set: byte {} of its bytes 0 to {} never was",
+                                  whose, called->name, byte, access.bytes - 1);
+    refusal.subject = name_passed(scene, access, {});
+    refusal.why = fmt::format(
+        "a {} of map '{}' has {} bytes, and all count, those between members too (padding); the stack isn't "
+        "zeroed",
+        whose, scene.map(scene.state.get(1).map).name, access.bytes);
+    refusal.fix = fmt::format(
+        "__builtin_memset(&{0}, 0, sizeof({0})) before its members are set, or give the padding a member of its own",
+        name_passed(scene, access, whose));
+    return refusal;
+}
+
+/// A variable at the stack's end that is smaller than what the map takes.
+Refusal too_short(const Scene& scene, const MemoryAccess& access, std::int64_t bytes) {
+    const Helper* called = helper(static_cast<std::uint32_t>(scene.instruction().immediate));
+    const std::string whose = access.is_key ? "key" : "value";
+    Refusal refusal;
+    refusal.code = "EGPU-V004";
+    refusal.message = fmt::format("the {} passed to {} is too short", whose, called->name);
+    refusal.subject = name_passed(scene, access, {});
+    refusal.why = fmt::format("a {} of map '{}' has {} bytes; from here to the end of the stack there are {}", whose,
+                              scene.map(scene.state.get(1).map).name, access.bytes, bytes);
+    refusal.fix = fmt::format("pass a variable of the map's {} type", whose);
+    return refusal;
 }
 
 }  // namespace
@@ -45,6 +99,10 @@ Verdict check_argument_access(const Scene& scene, const MemoryAccess& access) {
         return check_access(scene, access);
     if (auto refusal = check_dereference(scene, access))
         return refusal;
+    const Span span = span_of(access);
+    const bool starts_inside = span.exact && span.first >= -kStackBytes && span.first < 0;
+    if (reads_stack(access) && starts_inside && span.end > 0)
+        return too_short(scene, access, -span.first);
     if (auto refusal = check_bounds(scene, access))
         return refusal;
     MemoryAccess word = access;
@@ -53,11 +111,14 @@ Verdict check_argument_access(const Scene& scene, const MemoryAccess& access) {
         return refusal;
     if (!reads_stack(access))
         return std::nullopt;
-    const Span span = span_of(access);
     const auto fault = scene.state.frames[access.pointer.frame].stack.first_fault(
         static_cast<std::int32_t>(span.first), static_cast<std::int32_t>(span.end - span.first));
-    if (!fault || !fault->pointer)
-        return check_stack_read(scene, access);
+    if (!fault)
+        return std::nullopt;
+    if (!fault->pointer)
+        return not_wholly_set(scene, access, fault->byte - static_cast<std::int32_t>(span.first));
+    if (fault->value.kind == Kind::partial_sum)
+        return check_number(scene, fault->value, "part of a key or value passed to a helper");
     Refusal refusal;
     refusal.code = "EGPU-V020";
     refusal.message = "a pointer is part of a key or value passed to a helper here";

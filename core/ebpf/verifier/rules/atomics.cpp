@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rule 13: atomics on map values only, of 4 or 8 bytes; on per-SM maps additions only, since their copies are added
-// up when read.
+// up when read. An exchange is a store: what it stores must not be made from what was read before. A
+// compare-and-exchange replaces only what it was told to expect, so nothing that others stored is lost by it.
 #include <fmt/format.h>
 
 #include "ebpf/verifier/rules/rule.hpp"
@@ -42,10 +43,12 @@ Verdict check_atomic(const Scene& scene, const MemoryAccess& access, const Value
         return verdict;
     const MapDefinition& map = scene.map(access.pointer.map);
     const std::int32_t operation = scene.instruction().immediate;
-    if (!map.per_sm() || operation == kAdd || operation == (kAdd | kFetch))
+    if (!map.per_sm())
+        return operation == kExchange ? check_exchange(scene, access, operand) : std::nullopt;
+    if (operation == kAdd || operation == (kAdd | kFetch))
         return std::nullopt;
     refusal.code = "EGPU-V015";
-    refusal.message = fmt::format("atomic {} on the per-SM map '{}'", name_of_operation(operation), map.name);
+    refusal.message = fmt::format("an atomic \"{}\" on the per-SM map '{}'", name_of_operation(operation), map.name);
     refusal.why = "its copies, one for each SM, are added up when read: only additions give a right result";
     refusal.fix = "use BPF_MAP_TYPE_HASH or BPF_MAP_TYPE_ARRAY, which have one value for all SMs";
     return refusal;

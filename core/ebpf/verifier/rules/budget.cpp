@@ -57,11 +57,14 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
                                               begins_loop(line->text) ? "at" : "around", line->line, limit)
                                 : fmt::format("this loop may not end within {} instructions", limit);
         refusal.why = fmt::format(
-            "no bound was found in following it so far; a program at {} may take {} a firing, and a GPU that hangs "
-            "must be reset",
-            scene.program.section, limit);
+            "followed round by round it had not ended when {} instructions were reached, which is all that a program "
+            "at {} "
+            "may take a firing; a GPU that hangs must be reset",
+            limit, scene.program.section);
         refusal.fix =
-            "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end sooner";
+            "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end "
+            "sooner; "
+            "or do less in each round";
         refusal.at = loop;
         return refusal;
     }
@@ -76,9 +79,12 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
 Refusal endless_loop(std::uint32_t loop) {
     Refusal refusal;
     refusal.code = "EGPU-V009";
-    refusal.message = "this loop never ends on some path";
-    refusal.why = "it comes back to its start with nothing changed; a GPU that hangs must be reset";
-    refusal.fix = "give it a small constant bound: for (int i = 0; i < 16; i++)";
+    refusal.message = "this loop may never end";
+    refusal.why =
+        "no round brings it nearer to an end: all that is known at its start is the same again one round later; a GPU "
+        "that hangs must be reset";
+    refusal.fix =
+        "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end sooner";
     refusal.at = loop;
     return refusal;
 }

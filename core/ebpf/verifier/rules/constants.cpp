@@ -20,9 +20,8 @@ Verdict check_constants(const Scene& scene, const MemoryAccess& access) {
         return std::nullopt;
     refusal.code = "EGPU-V006";
     refusal.message = span.exact ? "this access is outside the constants" : "this access may be outside the constants";
-    refusal.why =
-        fmt::format("it covers bytes {} to {} of {}", span.first, span.end - 1, scene.object.constants.size());
-    refusal.fix = "bound the index first: if (i < N) ..., or mask it: i & (N - 1)";
+    refusal.why = fmt::format("{}; there are {}", span_text(span), scene.object.constants.size());
+    refusal.fix = span.exact ? "check the index against the table's size" : bound_advice(span);
     return refusal;
 }
 

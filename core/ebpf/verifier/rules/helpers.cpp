@@ -8,32 +8,6 @@
 namespace egpu::ebpf {
 namespace {
 
-std::string offered() {
-    std::string names;
-    for (const Helper& each : helpers())
-        names += (names.empty() ? "" : ", ") + std::string(each.name);
-    return names;
-}
-
-Refusal unknown_helper(std::uint32_t number) {
-    Refusal refusal;
-    refusal.code = "EGPU-V017";
-    if (static_cast<std::int32_t>(number) == kMissingFieldCall) {
-        refusal.message = "a context field is read here that this egpu doesn't have";
-        refusal.why = "the program asks for it with bpf_core_field_exists() and reads it all the same";
-        refusal.fix = "read the field only where bpf_core_field_exists() is true";
-        return refusal;
-    }
-    const Unavailable* said = unavailable(number);
-    const std::string_view name = said != nullptr && !said->name.empty() ? said->name : linux_helper_name(number);
-    refusal.message = name.empty() ? fmt::format("helper {:#x} is unknown", number)
-                                   : fmt::format("{} is not available on a GPU", name);
-    refusal.why = said != nullptr ? said->why : "it is a helper of the Linux kernel, or of a newer egpu";
-    refusal.fix =
-        said != nullptr && !said->instead.empty() ? std::string(said->instead) : "a GPU program has: " + offered();
-    return refusal;
-}
-
 Refusal argument_refusal(const Helper& called, unsigned argument, std::string_view must_be) {
     Refusal refusal;
     refusal.code = "EGPU-V018";
@@ -58,13 +32,19 @@ Verdict check_event(const Scene& scene, const Helper& called) {
     return refusal;
 }
 
+Refusal constant_size(const Helper& called, unsigned argument) {
+    Refusal refusal = argument_refusal(called, argument, "a constant size of 1 to 16 bytes");
+    refusal.fix = "pass the size of the variable: egpu_value(ctx, &value, sizeof(value))";
+    return refusal;
+}
+
 bool constant_between(const Value& value, std::uint64_t low, std::uint64_t high) {
     return value.is_constant() && value.scalar.value() >= low && value.scalar.value() <= high;
 }
 
 Verdict check_constant(const Helper& called, unsigned argument, const Value& value) {
     if (called.id == HelperId::value && !constant_between(value, 1, 16))
-        return argument_refusal(called, argument, "a constant size of 1 to 16 bytes");
+        return constant_size(called, argument);
     if (called.id == HelperId::argument && !constant_between(value, 0, 1023))
         return argument_refusal(called, argument, "a constant number of a parameter, from 0");
     if (called.id == HelperId::map_update_elem && !constant_between(value, 0, 2))
@@ -91,7 +71,10 @@ Verdict check_memory(const Scene& scene, const Helper& called, unsigned argument
     }
     if (value.kind == Kind::stack || value.is_map_pointer() || value.kind == Kind::constants)
         return std::nullopt;
-    return argument_refusal(called, argument, what);
+    Refusal refusal = argument_refusal(called, argument, what);
+    refusal.fix = kind == ArgumentKind::map_key ? "put the key into a variable, and pass its address: &key"
+                                                : "put the value into a variable, and pass its address: &value";
+    return refusal;
 }
 
 /// A word of a map's value: shards of per-SM maps are added up when read, and a sum of extremes is none.
@@ -184,6 +167,7 @@ MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned 
     access.register_name = fmt::format("r{}", argument + 1);
     switch (called.arguments[argument]) {
         case ArgumentKind::map_key:
+            access.is_key = true;
             access.bytes = scene.map(scene.state.get(1).map).key_bytes;
             break;
         case ArgumentKind::map_value:

@@ -15,10 +15,8 @@ Verdict check_map_value(const Scene& scene, const MemoryAccess& access) {
     refusal.code = "EGPU-V006";
     refusal.message = fmt::format("this access {} outside {}", span.exact ? "is" : "may be",
                                   name_of(scene, access.pointer, &refusal.subject));
-    refusal.why = fmt::format("it {} bytes {} to {}; a value of map '{}' has {} bytes",
-                              span.exact ? "covers" : "can cover", span.first, span.end - 1, map.name, map.value_bytes);
-    refusal.fix = span.exact ? "check the index or the cast against the map's value type"
-                             : "bound the index first: if (i < N) ..., or mask it: i & (N - 1)";
+    refusal.why = fmt::format("{}; a value of map '{}' has {} bytes", span_text(span), map.name, map.value_bytes);
+    refusal.fix = span.exact ? "check the index or the cast against the map's value type" : bound_advice(span);
     return refusal;
 }
 

@@ -8,7 +8,25 @@
 
 namespace egpu::ebpf {
 
+namespace {
+
+/// The map is chosen by what isn't known where the program is injected.
+std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called) {
+    if (scene.state.get(1).scalar.variability == Variability::site)
+        return std::nullopt;
+    Refusal note;
+    note.code = "EGPU-V054";
+    note.message = fmt::format("which map {} gets is known only when the program runs", called.name);
+    note.why = "this version must know the map where the probe is injected, and will refuse it there";
+    note.fix = fmt::format("call {} in each branch, with its own map", called.name);
+    return note;
+}
+
+}  // namespace
+
 std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static) {
+    if (auto varies = note_map_varies(scene, called))
+        return varies;
     const MapDefinition& map = scene.map(scene.state.get(1).map);
     if (map.is_array())
         return std::nullopt;
@@ -18,18 +36,50 @@ std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, boo
         note.message = fmt::format("the key of hash '{}' is known only when the program runs", map.name);
         note.why = "this version can't look up such keys: the probe will be refused where it is injected";
         note.fix =
-            "use fields that are the same every time at a site (kernel, site, space, access, bytes_per_lane), or an "
-            "array";
+            "use fields that are the same every time at a site (kernel, site, space, access, bytes_per_lane), or "
+            "BPF_MAP_TYPE_ARRAY, whose index may be anything";
         return note;
     }
     if (called.id != HelperId::map_lookup_elem)
         return std::nullopt;
     note.code = "EGPU-V051";
-    note.message = fmt::format("bpf_map_lookup_elem on hash '{}'", map.name);
+    note.message = fmt::format("bpf_map_lookup_elem can't be used on hash '{}'", map.name);
     note.why =
         "this version can't tell at run time whether a hash has an entry: the probe will be refused where it is "
         "injected";
     note.fix = "call egpu_map_lookup_or_init: it gives the entry, made of zeroes where absent";
+    return note;
+}
+
+std::optional<Refusal> note_update(const Scene& scene, const Helper& called) {
+    if (auto varies = note_map_varies(scene, called))
+        return varies;
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
+    if (map.is_array())
+        return std::nullopt;
+    Refusal note;
+    note.code = "EGPU-V052";
+    note.message = fmt::format("bpf_map_update_elem can't be used on hash '{}'", map.name);
+    note.why =
+        "this version can't make or replace entries of a hash in one step: the probe will be refused where it is "
+        "injected";
+    note.fix = "call egpu_map_lookup_or_init and store to what it gives, or use an array map";
+    return note;
+}
+
+std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access) {
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
+    const bool varies = !span_of(access).exact && access.pointer.scalar.variability != Variability::site;
+    if (!map.is_array() || (access.pointer.kind != Kind::map_value && !varies))
+        return std::nullopt;
+    const char* what = access.is_key ? "index" : "new value";
+    Refusal note;
+    note.code = "EGPU-V056";
+    note.message = fmt::format("the {} for array '{}' {}", what, map.name,
+                               varies ? "is read at a place known only when the program runs" : "is read in a map");
+    note.why = "this version takes it from a variable or a constant: the probe will be refused where it is injected";
+    note.fix = access.is_key ? "copy the index to a local __u32 variable, and pass its address"
+                             : "copy the value to a local variable, and pass its address";
     return note;
 }
 
@@ -46,14 +96,30 @@ std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess
     const std::uint64_t map = map_bit(access.pointer.map);
     bool decided = false;
     for (const Divergence& open : scene.state.divergences)
-        decided = decided || (open.loaded_from & map) != 0;
+        decided = decided || (open.plainly_loaded_from & map) != 0;
     if (!decided)
         return std::nullopt;
     Refusal note;
     note.code = "EGPU-V031";
     note.message = fmt::format("{} is tested and stored in two steps", name_of(scene, access.pointer));
     note.why = "other threads may store in between: of two updates at once one is lost, and the result is approximate";
-    note.fix = "count with __sync_fetch_and_add, or use __sync_val_compare_and_swap";
+    note.fix =
+        "count with __sync_fetch_and_add; for a maximum, __sync_val_compare_and_swap in a loop with a small bound";
+    return note;
+}
+
+std::optional<Refusal> note_compare_exchange(const Scene& scene, const MemoryAccess& access) {
+    const std::uint64_t read = scene.state.get(0).scalar.loaded_from;
+    if ((read & map_bit(access.pointer.map)) == 0)
+        return std::nullopt;  // expects a number of its own, as a claim does: who finds another has nothing to store
+    Refusal note;
+    note.code = "EGPU-V032";
+    note.message =
+        fmt::format("an update of {} by compare-and-exchange may be given up", name_of(scene, access.pointer));
+    note.why =
+        "it stores nothing where another thread was faster, and its tries are bounded: when all threads of the GPU try "
+        "at once, some end without success, and the result is approximate";
+    note.fix = "count with __sync_fetch_and_add; for what can't be added, such as a maximum, allow many tries";
     return note;
 }
 

@@ -67,9 +67,17 @@ Verdict check_comparison(const Scene& scene, const Value& left, const Value& rig
     const bool known = left.is_pointer() && left.same_base(right) && left.kind != Kind::map_value_or_null;
     if (class_of(i) == kClassJmp && known && operation_of(i) != kJset)
         return std::nullopt;
-    return arithmetic(
-        "a pointer is compared with a number here",
-        "an address means nothing to a program; only NULL and pointers into the same object can be compared");
+    if (class_of(i) == kClassJmp32)
+        return arithmetic("half of a pointer is compared here", "a pointer has 64 bits; 32 of them mean nothing");
+    const bool both = left.is_pointer() && right.is_pointer();
+    Refusal refusal = arithmetic(
+        both ? "the order of two pointers that don't point into the same object is asked for here"
+             : "a pointer is compared with a number here",
+        both ? "where objects lie is not the program's to know: such pointers are equal or not, neither comes first"
+             : "an address means nothing to a program: only NULL and pointers into the same object compare with one");
+    if (both)
+        refusal.fix = "compare with == or !=, or compare what they point to";
+    return refusal;
 }
 
 }  // namespace egpu::ebpf

@@ -9,14 +9,19 @@
 namespace egpu::ebpf {
 namespace {
 
-Refusal not_a_pointer(const MemoryAccess& access) {
+Refusal not_a_pointer(const Scene& scene, const MemoryAccess& access) {
     Refusal refusal;
     if (access.pointer.scalar.application_address) {
         refusal.code = "EGPU-V013";
         refusal.message = "an address of the application is dereferenced here";
         refusal.why =
             "a fault on a GPU can't be undone: it would end the application; programs see addresses as numbers only";
-        refusal.fix = "egpu_value(ctx, &value, sizeof(value)) gives the value that the instruction itself moves";
+        const Event event = scene.program.point.event;
+        const bool has_value = event == Event::store || waits_for_value(event);
+        refusal.fix = has_value
+                          ? "egpu_value(ctx, &value, sizeof(value)) gives the value that the instruction itself moves"
+                          : "see values where they are moved: egpu_value(ctx, &value, sizeof(value)) gives them at "
+                            "gpu/store, gpu/load_return and gpu/atomic_return";
         return refusal;
     }
     refusal.code = "EGPU-V005";
@@ -84,9 +89,9 @@ Verdict check_dereference(const Scene& scene, const MemoryAccess& access) {
         }
         case Kind::scalar:
         case Kind::uninitialised:
-            return not_a_pointer(access);
+            return not_a_pointer(scene, access);
     }
-    return not_a_pointer(access);
+    return not_a_pointer(scene, access);
 }
 
 }  // namespace egpu::ebpf

@@ -50,6 +50,7 @@ struct MemoryAccess {
     std::int32_t offset = 0;  ///< added by the instruction
     std::uint32_t bytes = 0;
     std::string register_name;  ///< "r1"
+    bool is_key = false;        ///< of a helper's arguments, the key
 };
 
 /// Bytes covered, from the pointer's base; saturated far outside anything that exists.
@@ -58,6 +59,12 @@ struct Span {
     bool exact = false;  ///< one offset only
 };
 Span span_of(const MemoryAccess& access);
+/// "it can cover bytes 0 to 71", or that nothing bounds it.
+std::string span_text(const Span& span);
+/// How an index that isn't constant is kept inside.
+std::string bound_advice(const Span& span);
+/// Of the offset, as Scalar::expression.
+std::uint64_t address_expression(const MemoryAccess& access);
 
 // registers.cpp: V002, V005
 Verdict check_readable(const Scene& scene, unsigned index);
@@ -70,9 +77,11 @@ Verdict check_argument_access(const Scene& scene, const MemoryAccess& access);
 Verdict check_dereference(const Scene& scene, const MemoryAccess& access);
 // alignment.cpp: V008
 Verdict check_alignment(const Scene& scene, const MemoryAccess& access);
-// stack.cpp: V003, V004
+// stack.cpp: V003, V004, V020
 Verdict check_stack_bounds(const Scene& scene, const MemoryAccess& access);
 Verdict check_stack_read(const Scene& scene, const MemoryAccess& access);
+/// A pointer stored in a caller's variable doesn't outlive what it points to.
+Verdict check_stack_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
 // map_value.cpp: V006
 Verdict check_map_value(const Scene& scene, const MemoryAccess& access);
 // context.cpp: V012
@@ -88,8 +97,10 @@ Verdict check_comparison(const Scene& scene, const Value& left, const Value& rig
 Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
 /// A value that bpf_map_update_elem writes: not made from what the same map holds.
 Verdict check_update_source(const Scene& scene, std::uint32_t map, const Scalar& content);
+/// What an atomic exchange stores: not made from what the same map holds.
+Verdict check_exchange(const Scene& scene, const MemoryAccess& access, const Value& stored);
 Verdict check_number(const Scene& scene, const Value& value, const char* use);
-// atomics.cpp: V015, V016
+// atomics.cpp: V014, V015, V016
 Verdict check_atomic(const Scene& scene, const MemoryAccess& access, const Value& operand);
 // maps.cpp: V022
 Verdict check_map_available(const Scene& scene, std::uint32_t map);
@@ -97,7 +108,9 @@ Verdict check_global_data(const Scene& scene);
 // lanes.cpp: V025
 /// A helper that asks all lanes that fire together is called where all of them come.
 Verdict check_lanes(const Scene& scene, const Helper& called);
-// helpers.cpp: V017, V018, V019
+// linux_helpers.cpp: V017
+Refusal unknown_helper(std::uint32_t number);
+// helpers.cpp: V018, V019
 Verdict check_helper(const Scene& scene, const Helper*& called);
 /// The memory a helper's argument points to, as an access; bytes 0 where the kind has none.
 MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned argument);
@@ -112,8 +125,11 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
 Refusal endless_loop(std::uint32_t loop);
 Refusal too_complex(std::uint32_t steps);
 
-// notes.cpp: V031, V05x; of accepted programs
+// notes.cpp: V03x, V05x; of accepted programs
 std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static);
+std::optional<Refusal> note_update(const Scene& scene, const Helper& called);
+std::optional<Refusal> note_compare_exchange(const Scene& scene, const MemoryAccess& access);
+std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access);
 Refusal note_constant_index();
 std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access);
 

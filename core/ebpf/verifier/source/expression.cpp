@@ -127,12 +127,26 @@ std::optional<Extent> expression_before(std::string_view text, std::size_t posit
     return Extent{static_cast<std::uint32_t>(start + 1), static_cast<std::uint32_t>(end - start)};
 }
 
+bool is_assignment(std::string_view text) {
+    const auto operators = text.find_first_not_of("+-*/%&|^<>");
+    if (operators == std::string_view::npos || operators > 2 || text[operators] != '=')
+        return false;
+    // `=`, `+=`, `<<=`; neither `==` nor `<=`.
+    const bool compares = operators == 1 && (text[0] == '<' || text[0] == '>');
+    return !compares && !text.substr(operators).starts_with("==");
+}
+
 }  // namespace
 
 std::optional<Extent> expression_at(std::string_view text, std::uint32_t column) {
     if (column == 0 || column > text.size())
         return std::nullopt;
     const std::size_t start = column - 1;
+    const bool counts = text.substr(start, 2) == "++" || text.substr(start, 2) == "--";
+    const bool behind = start > 0 && (is_word(text[start - 1]) || text[start - 1] == ']' || text[start - 1] == ')');
+    if (is_assignment(text.substr(start)) || (counts && behind))
+        if (const auto left = expression_before(text, start))
+            return left;  // clang points at the operator
     std::size_t at = start;
     // Prefixes and casts: `*(__u64 *)ctx->address`.
     while (at < text.size() && !is_word(text[at])) {
@@ -152,7 +166,7 @@ std::optional<Extent> expression_at(std::string_view text, std::uint32_t column)
     if (at > start)
         return Extent{column, static_cast<std::uint32_t>(at - start)};
     if (const auto left = expression_before(text, start))
-        return left;  // clang points at the operator of an assignment
+        return left;
     return Extent{column, 1};
 }
 

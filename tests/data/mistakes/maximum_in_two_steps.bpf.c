@@ -1,0 +1,35 @@
+// EGPU-V031: __sync_val_compare_and_swap in a loop with a small bound
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// A maximum, tested and stored. Mended:
+// -	if (most && ctx->bytes > *most)
+// -		*most = ctx->bytes;
+// +	if (!most)
+// +		return 0;
+// +	__u64 found = *most;
+// +	for (int i = 0; i < 8 && found < ctx->bytes; i++) {
+// +		__u64 old = __sync_val_compare_and_swap(most, found, ctx->bytes);
+// +		if (old == found)
+// +			break;
+// +		found = old;
+// +	}
+#include <egpu/bpf/egpu.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, egpu_kernel_id_t);
+	__type(value, egpu_count_t);
+} counts SEC(".maps");
+
+SEC("gpu/mem")
+int largest(struct egpu_mem_ctx *ctx)
+{
+	egpu_kernel_id_t key = ctx->kernel;
+	egpu_count_t *most = egpu_map_lookup_or_init(&counts, &key);
+
+	if (most && ctx->bytes > *most)
+		*most = ctx->bytes;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

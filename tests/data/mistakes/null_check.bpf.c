@@ -1,0 +1,27 @@
+// EGPU-V007: if (!count) return 0;
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+// The pointer that a lookup gives is used at once. Mended:
+// -	__sync_fetch_and_add(count, 1);
+// +	if (!count)
+// +		return 0;
+// +	__sync_fetch_and_add(count, 1);
+#include <egpu/bpf/egpu.bpf.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 64);
+	__type(key, egpu_kernel_id_t);
+	__type(value, egpu_count_t);
+} counts SEC(".maps");
+
+SEC("gpu/kernel_entry")
+int count_threads(struct egpu_kernel_ctx *ctx)
+{
+	egpu_kernel_id_t key = ctx->kernel;
+	egpu_count_t *count = egpu_map_lookup_or_init(&counts, &key);
+
+	__sync_fetch_and_add(count, 1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
