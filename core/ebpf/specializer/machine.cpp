@@ -173,8 +173,11 @@ Flow Machine::jump(std::uint32_t at, State& state, InstructionFacts* facts) cons
     }
     const Value a = state.reg(i.destination, code_.depth[at]);
     const Value b = operand(at, state);
+    const bool with_itself = uses_register(i) && i.source == i.destination && operation_of(i) != kJset;
     std::optional<bool> decided;
-    if (a.is_constant() && b.is_constant())
+    if (with_itself)
+        decided = is_taken(i, 0, 0);  // whatever the number is
+    else if (a.is_constant() && b.is_constant())
         decided = is_taken(i, a.constant, b.constant);
     else
         decided = decide_pointers(i, a, b);

@@ -179,7 +179,18 @@ void put_count(Choices& choices, std::vector<Instruction>& out) {
         out.push_back(make(kClassAlu64 | kMov, 1, 0, 0, small_number(choices)));
     const bool wide = (form & 6) != 0;
     const int offset = static_cast<int>(choices.below(4)) * 8 + ((form & 8) != 0 && !wide ? 4 : 0);
-    out.push_back(make(kClassStx | kModeAtomic | (wide ? 0x18u : 0u), 0, number, offset, kAdd));
+    if ((form & 0x30) == 0x30) {
+        // The smallest or the largest so far; what the word held goes into r6.
+        out.push_back(make(kClassAlu64 | kMov | kSourceRegister, 2, number, 0, 0));
+        out.push_back(make(kClassAlu64 | kMov | kSourceRegister, 1, 0, 0, 0));
+        out.push_back(make(kClassAlu64 | kAdd, 1, 0, 0, offset));
+        out.push_back(make(kClassAlu64 | kMov, 3, 0, 0, wide ? 8 : 4));
+        out.push_back(make(kCall, 0, 0, 0, static_cast<std::int32_t>(form & 0x40 ? HelperId::min : HelperId::max)));
+        if (form & 0x80)
+            out.push_back(make(kClassAlu64 | kMov | kSourceRegister, 6, 0, 0, 0));
+    } else {
+        out.push_back(make(kClassStx | kModeAtomic | (wide ? 0x18u : 0u), 0, number, offset, kAdd));
+    }
     out[test].offset = static_cast<std::int16_t>(out.size() - test - 1);
     out.push_back(make(kClassAlu64 | kMov, 0, 0, 0, 0));
     for (unsigned i = 1; i < 6; ++i)
