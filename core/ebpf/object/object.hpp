@@ -55,6 +55,9 @@ struct MapDefinition {
     Placement placement = Placement::device;
     TypeShape key, value;
     std::uint32_t source_line = 0;
+    /// Of a hash: a program looks up keys that are known only when it runs, so that the GPU makes the entries
+    /// (maps/layout/hash_table.hpp). Found out by the verifier, set by who loads the object, for all its programs.
+    bool keys_at_run_time = false;
     std::vector<std::byte> initial;  ///< what the element of global variables holds at first; empty: zeroes
     bool per_sm() const { return type == MapType::percpu_hash || type == MapType::percpu_array; }
     bool is_array() const { return type == MapType::array || type == MapType::percpu_array; }

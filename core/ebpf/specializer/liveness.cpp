@@ -105,7 +105,10 @@ private:
             case HelperId::map_lookup_elem:
             case HelperId::map_lookup_or_init:
                 if (!facts_.destination_after.is_known())
-                    stack(facts_.arguments[1], 0, 4, true, false);
+                    key();
+                // The entry that it makes is there for others.
+                use_.has_effect = static_cast<HelperId>(instruction_.immediate) == HelperId::map_lookup_or_init &&
+                                  map().keys_at_run_time;
                 break;
             case HelperId::map_update_elem:
                 update();
@@ -158,14 +161,22 @@ private:
             stack(facts_.arguments[index], 0, 8, false, true);
     }
 
+    const MapDefinition& map() const { return program_.object->maps[facts_.arguments[0].map]; }
+
+    /// A key, or an array's index, that is read at run time.
+    void key() {
+        if (facts_.arguments[1].kind == Kind::stack)
+            stack(facts_.arguments[1], 0, map().key_bytes, true, false);
+    }
+
     void update() {
         if (facts_.result && *facts_.result != 0)
             return;
         use_.has_effect = true;
         if (!facts_.memory)
-            stack(facts_.arguments[1], 0, 4, true, false);
+            key();
         if (facts_.arguments[2].kind == Kind::stack)
-            stack(facts_.arguments[2], 0, program_.object->maps[facts_.arguments[0].map].value_bytes, true, false);
+            stack(facts_.arguments[2], 0, map().value_bytes, true, false);
     }
 
     const SpecializedProgram& program_;

@@ -63,6 +63,7 @@ private:
     Value loaded(const Instruction& instruction, const Value& value) const;
     Value lookup(std::uint32_t at, const State& state, bool may_create);
     Value update(std::uint32_t at, const State& state, InstructionFacts* facts);
+    Value searched(std::uint32_t at, const State& state, const MapDefinition& definition, std::uint32_t map);
     Value copy_value(std::uint32_t at, State& state);
     Value argument(std::uint32_t at, const State& state);
     Value fields(std::uint32_t at, State& state, HelperId id);

@@ -137,6 +137,8 @@ Value Machine::lookup(std::uint32_t at, const State& state, bool may_create) {
     const MapDefinition* definition = map_argument(at, state, map);
     if (definition == nullptr)
         return Value::unknown();
+    if (definition->keys_at_run_time)
+        return searched(at, state, *definition, map);
     if (definition->type == MapType::ringbuf || (!definition->is_array() && !may_create)) {
         refuse(at, "EGPU-V051", fmt::format("bpf_map_lookup_elem on map `{}`, which is no array", definition->name),
                "whether a hash map has an entry is known only at run time, which is not available yet",
@@ -166,13 +168,24 @@ Value Machine::lookup(std::uint32_t at, const State& state, bool may_create) {
     return Value::in_map(map, true, sources);
 }
 
-/// An array's entry is overwritten; hash maps would need to know whether the entry exists.
+/// What a search at run time gives: the key's bytes must be found there.
+Value Machine::searched(std::uint32_t at, const State& state, const MapDefinition& definition, std::uint32_t map) {
+    const Value key = state.reg(2, code_.depth[at]);
+    std::uint64_t sources = 0;
+    const bool on_stack = key.kind == Kind::stack && key.offset_known && in_frame(key.offset, definition.key_bytes);
+    if (!on_stack && !(key.kind == Kind::constant_data && known_bytes(state, key, definition.key_bytes, sources)))
+        refuse(at, "EGPU-V056", fmt::format("key of map `{}` is not at a known place of the stack", definition.name),
+               "", "put the key into a local variable");
+    return Value::in_map(map, true, kFromMap);
+}
+
+/// An array's entry is overwritten, a hash's is searched for at run time.
 Value Machine::update(std::uint32_t at, const State& state, InstructionFacts* facts) {
     std::uint32_t map = 0;
     const MapDefinition* definition = map_argument(at, state, map);
     if (definition == nullptr)
         return Value::unknown();
-    if (!definition->is_array()) {
+    if (!definition->is_array() && !definition->keys_at_run_time) {
         refuse(at, "EGPU-V052", fmt::format("bpf_map_update_elem on map `{}`, which is no array", definition->name),
                "making and replacing entries of hash maps on a GPU is not available yet",
                "call egpu_map_lookup_or_init and store to what it gives, or use an array map");
@@ -195,6 +208,8 @@ Value Machine::update(std::uint32_t at, const State& state, InstructionFacts* fa
                "write BPF_ANY");
         return Value::unknown();
     }
+    if (definition->keys_at_run_time)
+        return Value::unknown(searched(at, state, *definition, map).sources);
     if (flags.constant == kNoExist)
         return number(kExists);
     const Value key = state.reg(2, depth);

@@ -130,10 +130,12 @@ Verdict Walk::step_helper(State& state, Explored::Node node) {
     const bool looks_up = called->returns == ReturnKind::map_value_or_null;
     // A lookup by a static key is an address in the end: it costs the one instruction already counted.
     const bool is_static = looks_up && lookup_is_static(state, key);
-    if (looks_up)
-        note(state, note_lookup(scene(state), *called, is_static));
-    else if (called->id == HelperId::map_update_elem)
-        note(state, note_update(scene(state), *called));
+    if (looks_up || called->id == HelperId::map_update_elem) {
+        note(state, note_map_varies(scene(state), *called));
+        const std::uint32_t map = state.get(1).map;
+        if (!object_.maps[map].is_array() && !(is_static && called->id == HelperId::map_lookup_or_init))
+            found_.searched_maps.insert(map);
+    }
     const Cost cost{is_static || called->cost == 0 ? 0 : called->cost - 1, looks_up ? 1u : 0u, 0};
     if (auto refusal = pay(state, cost, node))
         return refusal;

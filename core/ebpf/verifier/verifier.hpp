@@ -37,6 +37,9 @@ struct Verification {
     std::set<ValueWrite> values_written;  ///< a field that stands in none of them is nothing that this program counts
     /// Map lookups whose key depends on more than site fields: (instruction, map). Empty: all keys are static.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups;
+    /// Hash maps in which keys must be looked for at run time: a dynamic lookup, or a call that asks whether there is
+    /// an entry (bpf_map_lookup_elem, bpf_map_update_elem).
+    std::set<std::uint32_t> searched_maps;
     std::set<std::uint32_t> atomics;  ///< instructions that are atomic operations, reached on some path
     /// Of these: 64-bit additions with unused result on one element, known before the program runs. Such may be kept in
     /// registers (DESIGN 7), within a budget that is known only at injection.

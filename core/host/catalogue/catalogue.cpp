@@ -146,6 +146,7 @@ json map_to_json(const Map& map) {
             {"key_bytes", definition.key_bytes},
             {"value_bytes", definition.value_bytes},
             {"max_entries", definition.max_entries},
+            {"keys_at_run_time", definition.keys_at_run_time},
             {"key", shape_to_json(definition.key)},
             {"value", shape_to_json(definition.value)}};
 }
@@ -159,6 +160,7 @@ Map map_from_json(const json& value) {
     definition.key_bytes = value.at("key_bytes");
     definition.value_bytes = value.at("value_bytes");
     definition.max_entries = value.at("max_entries");
+    definition.keys_at_run_time = value.value("keys_at_run_time", false);
     definition.key = shape_from_json(value.at("key"));
     definition.value = shape_from_json(value.at("value"));
     if (definition.key.bytes > definition.key_bytes || definition.value.bytes > definition.value_bytes)

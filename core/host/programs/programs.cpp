@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -113,6 +114,24 @@ Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what)
     return object_of(*located);
 }
 
+namespace {
+
+/// Programs that look keys up at run time say so of the maps, for all programs of the object.
+void mark_searched(LoadedProbe& probe) {
+    std::set<std::uint32_t> searched;
+    for (const auto& checked : probe.programs)
+        if (checked.verification)
+            searched.insert(checked.verification->searched_maps.begin(), checked.verification->searched_maps.end());
+    if (std::ranges::all_of(searched, [&](std::uint32_t map) { return probe.object->maps[map].keys_at_run_time; }))
+        return;
+    auto object = std::make_shared<ebpf::Object>(*probe.object);
+    for (const std::uint32_t map : searched)
+        object->maps[map].keys_at_run_time = true;
+    probe.object = std::move(object);
+}
+
+}  // namespace
+
 void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options, const std::vector<std::string>& only) {
     probe.programs.clear();
     for (std::uint32_t i = 0; i < probe.object->programs.size(); ++i) {
@@ -126,11 +145,19 @@ void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options, co
             checked.refusal = verification.errors();
         else if (auto refusals = refused_everywhere(*verification); !refusals.empty())
             checked.refusal = std::move(refusals);
-        else if (auto everywhere = refused_in_every_kernel(*probe.object, program); !everywhere.empty())
-            checked.refusal = std::move(everywhere);
         else
             checked.verification = std::move(*verification);
         probe.programs.push_back(std::move(checked));
+    }
+    mark_searched(probe);
+    for (auto& checked : probe.programs) {
+        if (!checked.verification)
+            continue;
+        auto everywhere = refused_in_every_kernel(*probe.object, probe.object->programs[checked.index]);
+        if (everywhere.empty())
+            continue;
+        checked.refusal = std::move(everywhere);
+        checked.verification.reset();
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "host/catalogue/map_layout.hpp"
 #include "host/session/map_description.hpp"
 #include "host/session/server.hpp"
 #include "segment/access/process.hpp"
@@ -44,8 +45,7 @@ Result<std::vector<maps::Layout>> Server::room_for(const std::vector<Map>& maps)
     std::vector<segment::MapDescription> wanted;
     for (const auto& map : maps) {
         const auto& definition = map.definition;
-        maps::Layout layout =
-            maps::make_layout(definition.value_bytes, definition.max_entries, definition.per_sm(), assumed_sm_count());
+        maps::Layout layout = layout_of(definition, assumed_sm_count());
         const std::uint64_t one_shard = std::max<std::uint64_t>(std::uint64_t{layout.stride} * layout.capacity * 2, 1);
         const std::uint64_t fit = std::max<std::uint64_t>(budget / one_shard, 1);
         layout.shards = static_cast<std::uint32_t>(std::min<std::uint64_t>(layout.shards, fit));

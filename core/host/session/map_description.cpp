@@ -10,7 +10,7 @@ namespace {
 /// programs do nothing to their fields but add (ebpf/verifier/rules/atomics).
 std::optional<std::uint64_t> summed_words(const ebpf::MapDefinition& map) {
     std::uint64_t narrow = 0;
-    if (!map.per_sm())
+    if (!map.per_sm() || map.keys_at_run_time)  // a table's places differ from context to context
         return std::nullopt;
     for (const auto& field : map.value.fields) {
         if (field.bytes != 4 && field.bytes != 8)
@@ -38,7 +38,8 @@ segment::MapDescription describe(const Map& map, const maps::Layout& layout) {
     description.value_bytes = layout.value_bytes;
     description.capacity = layout.capacity;
     description.shards = layout.shards;
-    description.is_array = map.definition.is_array();
+    // A table that the GPU fills is drained whole.
+    description.is_array = map.definition.is_array() || map.definition.keys_at_run_time;
     const auto summed = summed_words(map.definition);
     description.adds_up = summed.has_value();
     description.narrow_words = summed.value_or(0);

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 
+#include "host/catalogue/map_layout.hpp"
 #include "segment/access/copy_times.hpp"
 #include "segment/channel/messages.h"
 #include "segment/create/create.hpp"
@@ -40,6 +42,40 @@ std::optional<std::uint64_t> age(std::uint64_t then, std::uint64_t now) {
     return now > then ? now - then : 0;
 }
 
+std::uint64_t word_at(const std::vector<std::byte>& bytes, std::uint64_t offset, std::size_t count) {
+    std::uint64_t word = 0;
+    if (offset + count <= bytes.size())
+        std::memcpy(&word, bytes.data() + offset, count);
+    return word;
+}
+
+/// A table that the GPU filled becomes keys and values in the order in which the entries were made. One that is just
+/// being made ends the list: those behind it are in the next.
+void unpack_table(const ebpf::MapDefinition& definition, MapData& data) {
+    const maps::HashTable table = hash_table_of(definition);
+    const std::vector<std::byte> stored = std::move(data.values);
+    const std::uint32_t stride = (definition.value_bytes + 7) / 8 * 8;
+    const std::uint64_t header = table.header_offset();
+    const std::uint64_t made =
+        std::min<std::uint64_t>(word_at(stored, header + maps::HashTable::kMadeOffset, 4), table.entries);
+    data.layout = {definition.value_bytes, stride, definition.max_entries, 1};
+    data.values.clear();
+    data.slots = 0;
+    for (std::uint64_t entry = 0; entry < made; ++entry) {
+        const std::uint64_t at = entry * table.entry_bytes();
+        if (word_at(stored, at, 8) != 1 || at + table.entry_bytes() > stored.size())
+            break;
+        const auto* bytes = stored.data() + at;
+        data.keys.insert(data.keys.end(), bytes + table.key_offset(),
+                         bytes + table.key_offset() + definition.key_bytes);
+        data.values.insert(data.values.end(), bytes + table.value_offset(), bytes + table.value_offset() + stride);
+        ++data.slots;
+    }
+    const std::uint64_t no_room = word_at(stored, header + maps::HashTable::kNoRoomOffset, 8);
+    data.refused_keys += static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(no_room, std::numeric_limits<std::uint32_t>::max() - data.refused_keys));
+}
+
 MapData read_map(const segment::View& segment, std::uint32_t index, const Map& map, std::uint64_t now) {
     MapData data;
     data.map = &map;
@@ -52,7 +88,9 @@ MapData read_map(const segment::View& segment, std::uint32_t index, const Map& m
         data.values = std::move(snapshot.bytes);
         data.age_ns = age(snapshot.taken_ns, now);
     }
-    if (!map.definition.is_array()) {
+    if (map.definition.keys_at_run_time) {
+        unpack_table(map.definition, data);
+    } else if (!map.definition.is_array()) {
         const auto keys = segment.keys(index);
         const std::size_t wanted = std::size_t{data.slots} * map.definition.key_bytes;
         data.keys.assign(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, keys.size())));
@@ -63,6 +101,8 @@ MapData read_map(const segment::View& segment, std::uint32_t index, const Map& m
 /// A map of the catalogue must be the segment's: sizes that differ come from a damaged segment.
 bool same_shape(const segment::View& segment, std::uint32_t index, const Map& map) {
     const auto& geometry = segment.geometry(index);
+    if (map.definition.keys_at_run_time)
+        return geometry.is_array && geometry.value_bytes == hash_table_of(map.definition).entry_bytes();
     return geometry.value_bytes == map.definition.value_bytes && geometry.key_bytes == map.definition.key_bytes &&
            geometry.is_array == map.definition.is_array();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Helper calls. Lookups with static keys are gone by now: what is left is an array's element at an index known at run
-// time, tested against the array's size.
+// time, tested against the array's size, or a search (hash.cpp).
 //
 //   r0 = bpf_map_lookup_elem(&array, &index)     setp.lt.u64 %egpu_p0, %egpu_d1, 64;
 //                                                mad.lo.s64 %egpu_d2, %egpu_d1, 16, %egpu_d0;
@@ -144,14 +144,16 @@ std::string Emitter::array_address(std::uint32_t at, std::uint32_t map, const st
 }
 
 void Emitter::lookup(std::uint32_t at, const std::string& result) {
+    if (searches(at)) {
+        const auto id = static_cast<HelperId>(program_.instructions[at].immediate);
+        search(at, program_.facts[at].arguments[0].map, id == HelperId::map_lookup_or_init, result);
+        return;
+    }
     const std::string in_bounds = registers_.predicate();
     const std::string address = array_address(at, program_.facts[at].arguments[0].map, in_bounds);
     emit(fmt::format("selp.b64 {}, {}, 0, {}", result, address, in_bounds));
 }
 
-namespace {
-
-/// The widest access of a copy at a place: a power of two that divides both addresses and fits.
 std::uint32_t chunk_at(std::uint32_t done, std::uint32_t total, std::int64_t source_alignment) {
     std::uint32_t chunk = 8;
     while (done % chunk != 0 || chunk > total - done || (source_alignment + done) % chunk != 0)
@@ -159,11 +161,33 @@ std::uint32_t chunk_at(std::uint32_t done, std::uint32_t total, std::int64_t sou
     return chunk;
 }
 
-}  // namespace
+/// The new value of an update to an element's address, in the lanes where `condition` ("": all) holds.
+void Emitter::copy_to_map(std::uint32_t at, std::uint32_t bytes, const std::string& base,
+                          const std::string& condition) {
+    const Value& source = program_.facts[at].arguments[2];
+    const bool from_constants = source.kind == Value::Kind::constant_data;
+    for (std::uint32_t done = 0; done < bytes;) {
+        const std::uint32_t chunk = chunk_at(done, bytes, from_constants ? 0 : source.offset + kFrameBytes);
+        const std::string word = registers_.b64();
+        if (from_constants)
+            emit(fmt::format("mov.u64 {}, {}", word, literal64(constant_bytes(source.offset + done, chunk))));
+        else
+            read(at, stack_place(at, source.map, source.offset + done, chunk), chunk, false, word);
+        const char* form = has_scoped_atomics() ? "st.relaxed.gpu.global" : "st.volatile.global";
+        const std::string text = fmt::format("{}.u{} [{}+{}], {}", form, chunk * 8, base, done, word);
+        if (condition.empty())
+            effect(text);
+        else
+            effect_if(condition, text);
+        done += chunk;
+    }
+}
 
 /// bpf_map_update_elem on an array: the value is copied word by word. Concurrent readers may see a part of it, as on
 /// Linux.
 void Emitter::update(std::uint32_t at, const std::string& result) {
+    if (searches(at))
+        return update_entry(at, result);
     constexpr std::int64_t kTooBig = -7;  // E2BIG
     const InstructionFacts& facts = program_.facts[at];
     const std::uint32_t map = facts.arguments[0].map;
@@ -178,24 +202,7 @@ void Emitter::update(std::uint32_t at, const std::string& result) {
         in_bounds = registers_.predicate();
         base = array_address(at, map, in_bounds);
     }
-    const Value& source = facts.arguments[2];
-    for (std::uint32_t done = 0; done < layout->value_bytes;) {
-        const bool from_constants = source.kind == Value::Kind::constant_data;
-        const std::uint32_t chunk =
-            chunk_at(done, layout->value_bytes, from_constants ? 0 : source.offset + kFrameBytes);
-        const std::string word = registers_.b64();
-        if (from_constants)
-            emit(fmt::format("mov.u64 {}, {}", word, literal64(constant_bytes(source.offset + done, chunk))));
-        else
-            read(at, stack_place(at, source.map, source.offset + done, chunk), chunk, false, word);
-        const char* form = has_scoped_atomics() ? "st.relaxed.gpu.global" : "st.volatile.global";
-        const std::string text = fmt::format("{}.u{} [{}+{}], {}", form, chunk * 8, base, done, word);
-        if (in_bounds.empty())
-            effect(text);
-        else
-            effect_if(in_bounds, text);
-        done += chunk;
-    }
+    copy_to_map(at, layout->value_bytes, base, in_bounds);
     if (facts.result_needed && in_bounds.empty())
         emit(fmt::format("mov.u64 {}, 0", result));
     else if (facts.result_needed)

@@ -66,11 +66,11 @@ void Emitter::check_site() {
                "use gpu.warp/ and keep the warp with ctx->warp == 0 and the lane that leads");
 }
 
-/// True for a program without jumps, short enough to be predicated.
+/// True for a program without jumps and loops, short enough to be predicated.
 bool Emitter::is_straight() const {
     std::uint32_t length = 0;
     for (auto at = program_.first_needed(); at; at = program_.next_needed(*at))
-        if (is_conditional_jump(program_.instructions[*at]) || ++length > kLongestPredicated)
+        if (is_conditional_jump(program_.instructions[*at]) || searches(*at) || ++length > kLongestPredicated)
             return false;
     return true;
 }

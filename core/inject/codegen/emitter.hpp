@@ -12,8 +12,12 @@
 #include "inject/codegen/addresses.hpp"
 #include "inject/codegen/codegen.hpp"
 #include "inject/codegen/writer.hpp"
+#include "maps/layout/hash_table.hpp"
 
 namespace egpu::inject {
+
+/// The widest access of a copy at a place: a power of two that divides both addresses and fits.
+std::uint32_t chunk_at(std::uint32_t done, std::uint32_t total, std::int64_t source_alignment);
 
 class Emitter {
 public:
@@ -47,6 +51,7 @@ private:
     // flow.cpp: blocks and labels.
     void blocks();
     std::string label_of(std::optional<std::uint32_t> at);
+    std::string new_label();
     void jump(std::uint32_t at);
     void instruction(std::uint32_t at);
 
@@ -96,6 +101,7 @@ private:
     void argument(std::uint32_t at, const std::string& result);
     void fields(std::uint32_t at, const std::string& result);
     std::string element_at(const maps::Layout& layout, const std::string& index, const std::string& base);
+    void copy_to_map(std::uint32_t at, std::uint32_t bytes, const std::string& base, const std::string& condition);
     std::string array_address(std::uint32_t at, std::uint32_t map, const std::string& in_bounds);
     std::string moved_value(std::size_t index, std::uint32_t bytes);
     std::string moved_word(std::uint32_t at, std::uint32_t word, std::uint32_t bytes, std::uint32_t size);
@@ -112,6 +118,23 @@ private:
     void sum_by_redux(const std::string& value, const std::string& result);
     void extreme_by_redux(const std::string& value, bool smallest, const std::string& result);
     void combine_by_shuffle(const std::string& value, const char* operation, const std::string& result);
+
+    // hash.cpp: hash maps whose keys are known only at run time.
+    struct HashForms;
+    struct HashSearch {
+        std::vector<std::string> key;  ///< words
+        std::string base, header, place,
+            slot;                ///< addresses: of the entries, of what follows them, of a bucket, an entry
+        std::string word;        ///< what the bucket holds
+        std::string made, full;  ///< predicates
+    };
+    HashForms hash_forms();
+    std::vector<std::string> key_words(std::uint32_t at, std::uint32_t key_bytes);
+    std::string hash_of(const std::vector<std::string>& words);
+    void make_entry(const maps::HashTable& table, const HashForms& forms, const HashSearch& search);
+    HashSearch search(std::uint32_t at, std::uint32_t map, bool makes, const std::string& result);
+    void update_entry(std::uint32_t at, const std::string& result);
+    bool searches(std::uint32_t at) const;
 
     // fields.cpp
     std::string field(std::uint32_t at, const ebpf::ContextField& field);

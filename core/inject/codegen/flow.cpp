@@ -66,8 +66,12 @@ const char* comparison(std::uint8_t operation) {
 std::string Emitter::label_of(std::optional<std::uint32_t> at) {
     std::string& label = at ? labels_[*at] : end_label_;
     if (label.empty())
-        label = fmt::format("$egpu_{}", function_.next_label++);
+        label = new_label();
     return label;
+}
+
+std::string Emitter::new_label() {
+    return fmt::format("$egpu_{}", function_.next_label++);
 }
 
 void Emitter::jump(std::uint32_t at) {

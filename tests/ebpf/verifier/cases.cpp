@@ -142,6 +142,7 @@ void read_expectations(const YAML::Node& node, Case& out) {
     out.atomics = maybe<std::uint32_t>(node["atomics"]);
     out.stack = maybe<std::uint32_t>(node["stack"]);
     out.dynamic = maybe<std::uint32_t>(node["dynamic"]);
+    out.searched = maybe<std::uint32_t>(node["searched"]);
     out.register_adds = maybe<std::uint32_t>(node["register_adds"]);
     out.notes = maybe<std::vector<std::string>>(node["notes"]);
     out.fields = maybe<std::vector<std::string>>(node["fields"]);
@@ -153,9 +154,9 @@ Case read_case(const YAML::Node& node, const Object& base, const std::map<std::s
     out.object = base;
     for (const auto& map : node["maps"])
         out.object.maps.push_back(map_of(map));
-    out.problem = unknown_key(
-        node, {"name", "maps", "code", "section", "expect", "message", "why", "fix", "limit", "walk_limit",
-               "instructions", "lookups", "atomics", "stack", "dynamic", "register_adds", "fields", "notes"});
+    out.problem = unknown_key(node, {"name", "maps", "code", "section", "expect", "message", "why", "fix", "limit",
+                                     "walk_limit", "instructions", "lookups", "atomics", "stack", "dynamic", "searched",
+                                     "register_adds", "fields", "notes"});
     read_expectations(node, out);
     out.options.instruction_limit = node["limit"].as<std::uint32_t>(0);
     out.options.walk_limit = node["walk_limit"].as<std::uint32_t>(out.options.walk_limit);

@@ -19,7 +19,7 @@ struct Case {
     VerifierOptions options;
     std::string expect;  ///< "accepted" or a code
     std::optional<std::string> message, why, fix;
-    std::optional<std::uint32_t> instructions, lookups, atomics, stack, dynamic, register_adds;
+    std::optional<std::uint32_t> instructions, lookups, atomics, stack, dynamic, searched, register_adds;
     std::optional<std::vector<std::string>> fields, notes;
 
     const Program& program() const { return object.programs.front(); }

@@ -41,6 +41,7 @@ TEST_P(VerifierCase, IsAsExpected) {
     expect_number(each.atomics, verified->worst_atomics, "atomics");
     expect_number(each.stack, verified->stack_bytes, "stack");
     expect_number(each.dynamic, verified->dynamic_lookups.size(), "dynamic");
+    expect_number(each.searched, verified->searched_maps.size(), "searched");
     expect_number(each.register_adds, verified->register_adds.size(), "register_adds");
     if (each.notes) {
         std::vector<std::string> codes;

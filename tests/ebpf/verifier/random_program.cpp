@@ -120,7 +120,10 @@ void put_map(std::vector<Instruction>& out, unsigned destination, std::int32_t m
 /// A lookup by a key on the stack, then a test for NULL that jumps over what follows.
 void put_lookup(Choices& choices, std::vector<Instruction>& out) {
     const unsigned map = choices.below(3);
-    out.push_back(make(kClassSt | kModeMem | 0x18, kFramePointer, 0, -8, small_number(choices)));
+    if (map == 1 && (choices.byte() & 3) == 0)  // of the hash, a key that may be known only at run time
+        out.push_back(make(kClassStx | kModeMem | 0x18, kFramePointer, 6 + choices.below(3), -8, 0));
+    else
+        out.push_back(make(kClassSt | kModeMem | 0x18, kFramePointer, 0, -8, small_number(choices)));
     out.push_back(make(kClassAlu64 | kMov | kSourceRegister, 2, kFramePointer, 0, 0));
     out.push_back(make(kClassAlu64 | kAdd, 2, 0, 0, -8));
     put_map(out, 1, static_cast<std::int32_t>(map));

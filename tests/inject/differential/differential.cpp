@@ -13,6 +13,7 @@
 #include "ebpf/interpreter/interpreter.hpp"
 #include "ebpf/verifier/verifier.hpp"
 #include "inject/standalone/opaque.hpp"
+#include "maps/layout/hash_table.hpp"
 #include "site.hpp"
 
 namespace egpu::inject::testing {
@@ -55,10 +56,19 @@ std::vector<Instruction> with_epilogue(std::vector<Instruction> program, std::ui
     return program;
 }
 
-bool is_accepted(const Object& object) {
+/// And its maps with keys that are known only at run time are marked.
+bool is_accepted(Object& object) {
     VerifierOptions options;
     options.walk_limit = 20'000;
-    return verify(object, object.programs.front(), options).has_value();
+    const auto verified = verify(object, object.programs.front(), options);
+    if (verified)
+        for (const std::uint32_t map : verified->searched_maps)
+            object.maps[map].keys_at_run_time = true;
+    return verified.has_value();
+}
+
+maps::HashTable table_of(const MapDefinition& map) {
+    return {map.key_bytes, map.value_bytes, map.max_entries};
 }
 
 /// The program of `bytes`, if the verifier takes it, with as many registers made visible as it takes.
@@ -159,6 +169,21 @@ std::string hexadecimal(const std::vector<std::byte>& bytes) {
     return text;
 }
 
+/// The entries of a table that the GPU filled.
+ReferenceMap entries_of(const MapDefinition& definition, std::uint32_t map, const Device& device) {
+    const maps::HashTable table = table_of(definition);
+    ReferenceMap entries;
+    for (std::uint32_t slot = 0; slot < table.entries; ++slot) {
+        const auto bytes = device.element(map, slot);
+        if (bytes.empty() || bytes[0] != std::byte{1})
+            break;
+        const auto key = bytes.begin() + table.key_offset(), value = bytes.begin() + table.value_offset();
+        entries.emplace(std::vector<std::byte>(key, key + definition.key_bytes),
+                        std::vector<std::byte>(value, value + definition.value_bytes));
+    }
+    return entries;
+}
+
 /// "" or the first element that differs.
 std::string difference(const Object& object, const std::vector<ReferenceMap>& expected, const Slots& slots,
                        const Device& device) {
@@ -174,6 +199,14 @@ std::string difference(const Object& object, const std::vector<ReferenceMap>& ex
                                  : fmt::format("map {}, key {}:\n  interpreter {}\n  PTX         {}\n", definition.name,
                                                hexadecimal(key), hexadecimal(wanted), hexadecimal(got));
         };
+        if (definition.keys_at_run_time) {
+            const auto made = entries_of(definition, map, device);
+            if (made != expected[map])
+                return fmt::format(
+                    "map {}, {} entries made on the GPU, {} by the interpreter, or their values differ\n",
+                    definition.name, made.size(), expected[map].size());
+            continue;
+        }
         if (definition.is_array()) {
             for (std::uint32_t index = 0; index < definition.max_entries; ++index) {
                 std::vector<std::byte> key(4);
@@ -245,7 +278,9 @@ public:
     Trial(const Object& object, const DifferentialSite& site, DifferentialStatistics& statistics)
         : object_(object), site_(site), statistics_(statistics) {
         for (const auto& map : object.maps)
-            layouts_.push_back(maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), 1));
+            layouts_.push_back(map.keys_at_run_time
+                                   ? table_of(map).layout()
+                                   : maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), 1));
     }
 
     std::optional<std::string> run(Form form) {
@@ -298,6 +333,8 @@ private:
         if (wrong.empty())
             wrong = difference(object_, *expected, slots, device);
         statistics_.effects += is_zero(*expected) ? 0 : 1;
+        const bool searched = std::ranges::any_of(object_.maps, &MapDefinition::keys_at_run_time);
+        statistics_.searched += searched ? 1 : 0;
         count(form, all_fire, in_registers);
         if (wrong.empty())
             return std::nullopt;
@@ -326,8 +363,8 @@ private:
 std::string DifferentialStatistics::text() const {
     std::string out = fmt::format(
         "{} programs, {} accepted, {} runs compared: {} leave something, {} of many lanes, {} unspecialised, {} with "
-        "hidden constants, {} with sums in registers\n",
-        programs, accepted, compared, effects, of_many_lanes, unspecialized, hidden, accumulators);
+        "hidden constants, {} with sums in registers, {} with keys known at run time\n",
+        programs, accepted, compared, effects, of_many_lanes, unspecialized, hidden, accumulators, searched);
     for (const auto& [what, count] : refused)
         out += fmt::format("  {} refuses {}\n", what, count);
     return out;

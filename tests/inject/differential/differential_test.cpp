@@ -24,8 +24,8 @@ TEST(Differential, EnginesAgreeOnAcceptedPrograms) {
     // Too few, and the run shows nothing.
     EXPECT_GE(statistics.accepted, 10'000u);
     EXPECT_GE(statistics.effects, 10'000u);
-    for (const std::uint64_t kind :
-         {statistics.of_many_lanes, statistics.unspecialized, statistics.hidden, statistics.accumulators})
+    for (const std::uint64_t kind : {statistics.of_many_lanes, statistics.unspecialized, statistics.hidden,
+                                     statistics.accumulators, statistics.searched})
         EXPECT_GE(kind, 1'000u);
 }
 

@@ -8,9 +8,6 @@
 
 namespace egpu::ebpf {
 
-namespace {
-
-/// The map is chosen by what isn't known where the program is injected.
 std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called) {
     if (scene.state.get(1).scalar.variability == Variability::site)
         return std::nullopt;
@@ -22,63 +19,19 @@ std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called)
     return note;
 }
 
-}  // namespace
-
-std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static) {
-    if (auto varies = note_map_varies(scene, called))
-        return varies;
-    const MapDefinition& map = scene.map(scene.state.get(1).map);
-    if (map.is_array())
-        return std::nullopt;
-    Refusal note;
-    if (!is_static) {
-        note.code = "EGPU-V050";
-        note.message = fmt::format("the key of hash '{}' is known only when the program runs", map.name);
-        note.why = "this version can't look up such keys: the probe will be refused where it is injected";
-        note.fix =
-            "use fields that are the same every time at a site (kernel, site, space, access, bytes_per_lane), or "
-            "BPF_MAP_TYPE_ARRAY, whose index may be anything";
-        return note;
-    }
-    if (called.id != HelperId::map_lookup_elem)
-        return std::nullopt;
-    note.code = "EGPU-V051";
-    note.message = fmt::format("bpf_map_lookup_elem can't be used on hash '{}'", map.name);
-    note.why =
-        "this version can't tell at run time whether a hash has an entry: the probe will be refused where it is "
-        "injected";
-    note.fix = "call egpu_map_lookup_or_init: it gives the entry, made of zeroes where absent";
-    return note;
-}
-
-std::optional<Refusal> note_update(const Scene& scene, const Helper& called) {
-    if (auto varies = note_map_varies(scene, called))
-        return varies;
-    const MapDefinition& map = scene.map(scene.state.get(1).map);
-    if (map.is_array())
-        return std::nullopt;
-    Refusal note;
-    note.code = "EGPU-V052";
-    note.message = fmt::format("bpf_map_update_elem can't be used on hash '{}'", map.name);
-    note.why =
-        "this version can't make or replace entries of a hash in one step: the probe will be refused where it is "
-        "injected";
-    note.fix = "call egpu_map_lookup_or_init and store to what it gives, or use an array map";
-    return note;
-}
-
 std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access) {
     const MapDefinition& map = scene.map(scene.state.get(1).map);
     const bool varies = !span_of(access).exact && access.pointer.scalar.variability != Variability::site;
-    if (!map.is_array() || (access.pointer.kind != Kind::map_value && !varies))
+    if (access.pointer.kind != Kind::map_value && !varies)
         return std::nullopt;
-    const char* what = access.is_key ? "index" : "new value";
+    const char* what = !access.is_key ? "new value" : map.is_array() ? "index" : "key";
     Refusal note;
     note.code = "EGPU-V056";
-    note.message = fmt::format("the {} for array '{}' {}", what, map.name,
+    note.message = fmt::format("the {} for {} '{}' {}", what, map.is_array() ? "array" : "hash", map.name,
                                varies ? "is read at a place known only when the program runs" : "is read in a map");
     note.why = "this version takes it from a variable or a constant: the probe will be refused where it is injected";
-    note.fix = access.is_key ? "copy the index to a local __u32 variable, and pass its address"
+    note.fix = access.is_key ? map.is_array() ? "copy the index to a local __u32 variable, and pass its address"
+                                              : "copy the key to a local variable, and pass its address"
                              : "copy the value to a local variable, and pass its address";
     return note;
 }

@@ -126,8 +126,8 @@ Refusal endless_loop(std::uint32_t loop);
 Refusal too_complex(std::uint32_t steps);
 
 // notes.cpp: V03x, V05x; of accepted programs
-std::optional<Refusal> note_lookup(const Scene& scene, const Helper& called, bool is_static);
-std::optional<Refusal> note_update(const Scene& scene, const Helper& called);
+/// The map of a look-up or an update is chosen by what isn't known where the program is injected.
+std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called);
 std::optional<Refusal> note_compare_exchange(const Scene& scene, const MemoryAccess& access);
 std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access);
 Refusal note_constant_index();

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a session's map lies in GPU memory.
+#pragma once
+
+#include <cstdint>
+
+#include "ebpf/object/object.hpp"
+#include "maps/layout/hash_table.hpp"
+#include "maps/layout/layout.hpp"
+
+namespace egpu::host {
+
+/// Of a map whose keys are made at run time.
+inline maps::HashTable hash_table_of(const ebpf::MapDefinition& map) {
+    return {map.key_bytes, map.value_bytes, map.max_entries};
+}
+
+inline maps::Layout layout_of(const ebpf::MapDefinition& map, std::uint32_t sm_count) {
+    return map.keys_at_run_time ? hash_table_of(map).layout()
+                                : maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), sm_count);
+}
+
+}  // namespace egpu::host
