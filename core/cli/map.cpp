@@ -91,7 +91,7 @@ ordered_json rows_json(const host::MapData& data, const host::SessionView& view)
             if (!host::why_not_counted(view, data, cell.field).empty())
                 return ordered_json(nullptr);
             if (cell.elements.size() != 1)
-                return ordered_json(cell.elements);
+                return cell.field->is_signed ? ordered_json(host::signed_numbers(cell)) : ordered_json(cell.elements);
             return cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
                                          : ordered_json(cell.elements[0]);
         };

@@ -88,15 +88,19 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     else if (view.left_out_launches() != 0)
         line +=
             fmt::format(" (--overhead: {} ran the original, to be compared)", format_count(view.left_out_launches()));
-    std::uint64_t refused = 0;
-    for (const auto& data : view.maps)
+    std::uint64_t refused = 0, lookups = 0;
+    for (const auto& data : view.maps) {
         refused += data.refused_keys;
+        lookups += data.refused_lookups;
+    }
     if (const auto programs = refused_programs(view); programs != 0)
         line +=
             fmt::format(", {} of {} refused", format_count(programs), counted(view.catalogue.probes.size(), "program"));
-    else if (refused == 0)
+    else if (refused == 0 && lookups == 0)
         line += ", nothing dropped";
-    return line + (refused == 0 ? "" : fmt::format(", {} dropped", counted(refused, "key")));
+    if (refused != 0)
+        line += fmt::format(", {} dropped", counted(refused, "key"));
+    return line + (lookups == 0 ? "" : fmt::format(", {} dropped", counted(lookups, "look-up")));
 }
 
 /// Launches by state and reason where not all were instrumented (E6.3).
@@ -362,6 +366,8 @@ std::string coverage_text(const SessionView& view, const host::MapData& data, bo
                                               : "at least: by now the probe ran in " + launches);
     if (data.refused_keys != 0)
         parts.push_back(fmt::format("at least: {} found the map full", counted(data.refused_keys, "key")));
+    if (data.refused_lookups != 0)
+        parts.push_back(fmt::format("{} of other keys found the map full", counted(data.refused_lookups, "look-up")));
     if (const auto refused = host::refused_users(view, data); !refused.empty())
         parts.push_back(fmt::format("at least: {}, the others counted this", host::refused_text(refused)));
     return fmt::format("{}", fmt::join(parts, "; "));

@@ -72,6 +72,13 @@ std::string bytes_text(const std::optional<std::uint64_t>& bytes, bool at_least)
     return bytes ? (at_least ? "at least " : "") + format_bytes(static_cast<double>(*bytes)) : "n/a";
 }
 
+std::uint64_t refused_lookups(const host::SessionView& view) {
+    std::uint64_t sum = 0;
+    for (const auto& data : view.maps)
+        sum += data.refused_lookups;
+    return sum;
+}
+
 std::uint64_t refused_keys(const host::SessionView& view) {
     std::uint64_t sum = 0;
     for (const auto& data : view.maps)
@@ -121,7 +128,9 @@ void print_text(const host::Source& source, const std::optional<host::RecordingF
     const Traffic traffic = traffic_of(view);
     line("requested", fmt::format("{} read, {} written", bytes_text(traffic.read, traffic.at_least),
                                   bytes_text(traffic.written, traffic.at_least)));
-    line("dropped", counted(refused_keys(view), "key"));
+    line("dropped", refused_lookups(view) == 0 ? counted(refused_keys(view), "key")
+                                               : fmt::format("{}, {}", counted(refused_keys(view), "key"),
+                                                             counted(refused_lookups(view), "look-up")));
     line("GPU memory", fmt::format("{} of egpu", format_memory(view.gpu_memory_bytes)));
     line("findings", fmt::format("{}; {}", host::find_all(view).size(), counted(source.messages().size(), "message")));
     if (file)
@@ -174,6 +183,7 @@ void print_json(const host::Source& source, const std::optional<host::RecordingF
         {"written_bytes", or_null(traffic.written)},
         {"at_least", traffic.at_least},
         {"dropped_keys", refused_keys(view)},
+        {"dropped_lookups", refused_lookups(view)},
         {"gpu_memory_bytes", view.gpu_memory_bytes},
         {"findings", host::find_all(view).size()},
         {"messages", source.messages().size()}};

@@ -437,11 +437,13 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                                              "for them",
                                              format_count(view.not_followed_launches))));
     for (const auto& data : view.maps)
-        if (data.refused_keys != 0)
-            warnings.push_back(warning("EGPU-M020",
-                                       fmt::format("map {} is full: {} keys were not counted", data.map->name,
-                                                   format_count(data.refused_keys)),
-                                       "raise its max_entries"));
+        if (data.is_full())
+            warnings.push_back(warning(
+                "EGPU-M020",
+                fmt::format("map {} is full: {} not counted", data.map->name,
+                            data.refused_lookups != 0 ? counted(data.refused_lookups, "look-up") + " of other keys are"
+                                                      : fmt::format("{} keys were", format_count(data.refused_keys))),
+                "raise its max_entries"));
     if (view.other_processes != 0)
         warnings.push_back(
             warning("EGPU-A024", fmt::format("{} other process(es) of the application used CUDA and were not "

@@ -151,6 +151,9 @@ Verdict Walk::step_branch(State& state, Explored::Node node) {
         state.diverge(flow_.join[state.at], decided_by);
     if (decided_by.variability == Variability::lane && is_in_loop(flow_, state.at))
         state.lanes_looped = true;
+    if (asks_lanes_ && state.lanes_parted)
+        state.branch_later(flow_.join[state.at]);
+    state.lanes_parted |= asks_lanes_ && decided_by.variability == Variability::lane;
     const bool pointers = left.is_pointer() || right.is_pointer();
     State taken = state;
     taken.came_from = state.at;

@@ -15,6 +15,13 @@ Walk::Walk(const Object& object, const Program& program, const VerifierOptions& 
       options_(options),
       flow_(flow),
       context_(context_of(program.point.event)),
+      asks_lanes_(std::ranges::any_of(program.instructions,
+                                      [](const Instruction& i) {
+                                          const Helper* called = i.opcode == kCall && i.source == 0
+                                                                     ? helper(static_cast<std::uint32_t>(i.immediate))
+                                                                     : nullptr;
+                                          return called != nullptr && called->asks_lanes();
+                                      })),
       known_(known),
       explored_(program.instructions.size()),
       log_(object, program, context_, options.keep_walk) {}

@@ -85,6 +85,7 @@ private:
     const VerifierOptions& options_;
     const Flow& flow_;
     const ContextKind context_;
+    const bool asks_lanes_;  ///< the program has a helper that asks all lanes: where they part must be known
     const KnownPlaces& known_;
 
     std::vector<Pending> pending_;

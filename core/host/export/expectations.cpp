@@ -87,7 +87,7 @@ std::string missed(const SessionView& view, const std::string& probe, const std:
 
 std::string full_map(const SessionView& view, const std::string& probe) {
     for (const auto& data : view.maps)
-        if (data.refused_keys != 0 && part_before(data.map->name, '/') == probe)
+        if (data.is_full() && part_before(data.map->name, '/') == probe)
             return fmt::format("map {} was full", data.map->name);
     return {};
 }
@@ -288,9 +288,11 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
         result.reason = "the application used no CUDA";
         return;
     }
-    std::uint64_t refused_keys = 0, launched = 0, instrumented = 0;
-    for (const auto& data : view.maps)
+    std::uint64_t refused_keys = 0, refused_lookups = 0, launched = 0, instrumented = 0;
+    for (const auto& data : view.maps) {
         refused_keys += data.refused_keys;
+        refused_lookups += data.refused_lookups;
+    }
     for (const auto& counts : view.counts) {
         launched += counts.launches != 0 ? 1 : 0;
         instrumented += counts.instrumented != 0 ? 1 : 0;
@@ -305,6 +307,7 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
         {"kernels", launched},
         {"kernels_instrumented", instrumented},
         {"refused_keys", refused_keys},
+        {"refused_lookups", refused_lookups},
         {"dropped_records", 0},  // no ring buffer in this version: nothing can be dropped
         {"gpu_memory", view.most_gpu_memory_bytes},
         {"waited", view.waited_ns},

@@ -119,7 +119,8 @@ void add_metrics_of(const SessionView& view, const MapData& data, ordered_json& 
                 metric["value"] = cell.field->is_signed ? ordered_json(static_cast<std::int64_t>(cell.elements[0]))
                                                         : ordered_json(cell.elements[0]);
             else
-                metric["values"] = cell.elements;
+                metric["values"] =
+                    cell.field->is_signed ? ordered_json(signed_numbers(cell)) : ordered_json(cell.elements);
             metrics.push_back(std::move(metric));
         }
     }

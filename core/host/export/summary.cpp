@@ -138,6 +138,14 @@ std::uint64_t refused_keys(const SessionView& view) {
     return sum;
 }
 
+/// The same of keys that are known only at run time: once for each look-up.
+std::uint64_t refused_lookups(const SessionView& view) {
+    std::uint64_t sum = 0;
+    for (const auto& data : view.maps)
+        sum += data.refused_lookups;
+    return sum;
+}
+
 }  // namespace
 
 std::string summary_json(const SessionView& view, const RunFacts& facts) {
@@ -173,6 +181,7 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
         whole["expectations"].push_back(to_json(result));
     whole["dropped_records"] = 0;  // no ring buffer in this version: nothing can be dropped
     whole["refused_keys"] = refused_keys(view);
+    whole["refused_lookups"] = refused_lookups(view);
     whole["launches_unknown"] = view.unknown_launches;
     whole["launches_unasked"] = view.unasked_launches;
     whole["launches_not_followed"] = view.not_followed_launches;

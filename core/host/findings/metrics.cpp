@@ -55,7 +55,7 @@ void add_traffic(const MapData& data, const SessionView& view, std::map<std::uin
 
 /// A kernel that was counted whole and made no access of one kind has 0 of it, not "n/a"; anything else stays unknown.
 void complete_traffic(const MapData& data, const SessionView& view, std::map<std::uint32_t, KernelMetrics>& metrics) {
-    const bool whole = view.drained && data.refused_keys == 0 && refused_users(view, data).empty();
+    const bool whole = view.drained && !data.is_full() && refused_users(view, data).empty();
     const bool loads = covers(view, data, ebpf::Event::load), stores = covers(view, data, ebpf::Event::store);
     const auto by_kernel = view.coverage_by_kernel(data);
     for (const auto& kernel : view.catalogue.kernels) {

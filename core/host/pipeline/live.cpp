@@ -29,7 +29,8 @@ bool same_maps(const ebpf::Object& left, const ebpf::Object& right) {
                       [](const ebpf::MapDefinition& a, const ebpf::MapDefinition& b) {
                           return a.name == b.name && a.type == b.type && a.key_bytes == b.key_bytes &&
                                  a.value_bytes == b.value_bytes && a.max_entries == b.max_entries &&
-                                 a.placement == b.placement && same_shape(a.key, b.key) && same_shape(a.value, b.value);
+                                 a.placement == b.placement && a.keys_at_run_time == b.keys_at_run_time &&
+                                 a.initial == b.initial && same_shape(a.key, b.key) && same_shape(a.value, b.value);
                       });
 }
 

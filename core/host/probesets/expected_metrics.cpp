@@ -90,7 +90,7 @@ const KnownMetric* find(const std::vector<KnownMetric>& known, const std::string
     return found != known.end() ? &*found : nullptr;
 }
 
-/// The only one that begins so, else the nearest: session.refused is session.refused_keys cut short.
+/// The only one that begins so, else the nearest: session.refused_k is session.refused_keys cut short.
 std::string meant(const std::string& typed, const std::vector<std::string>& names) {
     const auto begins_so = [&](const std::string& name) {
         return typed.size() > probe_of(typed).size() + 1 && name.starts_with(typed);
@@ -188,9 +188,10 @@ std::vector<KnownMetric> session_metrics() {
             metric("launches_left_out", Dimension::number), metric("launches_unknown", Dimension::number),
             metric("launches_unasked", Dimension::number),  metric("launches_not_followed", Dimension::number),
             metric("kernels", Dimension::number),           metric("kernels_instrumented", Dimension::number),
-            metric("refused_keys", Dimension::number),      metric("dropped_records", Dimension::number),
-            metric("gpu_memory", Dimension::bytes),         metric("elapsed", Dimension::duration),
-            metric("waited", Dimension::duration),          metric("longest_wait", Dimension::duration)};
+            metric("refused_keys", Dimension::number),      metric("refused_lookups", Dimension::number),
+            metric("dropped_records", Dimension::number),   metric("gpu_memory", Dimension::bytes),
+            metric("elapsed", Dimension::duration),         metric("waited", Dimension::duration),
+            metric("longest_wait", Dimension::duration)};
 }
 
 std::vector<Diagnostic> check_expectations(const std::vector<Expectation>& expectations,

@@ -134,7 +134,13 @@ Status Recording::State::read_maps(SessionView& fresh) {
         data.map = &map;
         fresh.maps.push_back(std::move(data));
     }
-    Statement rows(database, "SELECT id, slots, refused_keys, copied_ns, keys, slot_values FROM maps");
+    // A recording of before has no such column.
+    Statement column(database, "SELECT COUNT(*) FROM pragma_table_info('maps') WHERE name = 'refused_lookups'");
+    const bool has_lookups = column.step() && column.number(0) != 0;
+    Statement rows(database,
+                   has_lookups
+                       ? "SELECT id, slots, refused_keys, copied_ns, keys, slot_values, refused_lookups FROM maps"
+                       : "SELECT id, slots, refused_keys, copied_ns, keys, slot_values, 0 FROM maps");
     while (rows.step()) {
         if (rows.number(0) >= fresh.maps.size())
             return damaged(file, "it has a map that its catalogue lacks");
@@ -145,7 +151,7 @@ Status Recording::State::read_maps(SessionView& fresh) {
         if (values.size() != slots * stride || (!definition.is_array() && keys.size() != slots * definition.key_bytes))
             return damaged(file, fmt::format("map {} has another size than its entries", data.map->name));
         std::uint64_t copied_ns = 0;
-        if (!take(rows, 2, data.refused_keys) || !take(rows, 3, copied_ns))
+        if (!take(rows, 2, data.refused_keys) || !take(rows, 3, copied_ns) || !take(rows, 6, data.refused_lookups))
             return damaged(file, fmt::format("map {} has a number that is none, or below 0", data.map->name));
         data.slots = static_cast<std::uint32_t>(slots);
         data.keys.assign(keys.begin(), keys.end());

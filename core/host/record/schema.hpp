@@ -16,7 +16,8 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE catalogue(id INTEGER PRIMARY KEY CHECK (id = 1), json TEXT NOT NULL);
 CREATE TABLE state(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE maps(id INTEGER PRIMARY KEY, name TEXT NOT NULL, slots INTEGER NOT NULL, refused_keys INTEGER NOT NULL,
-                  copied_ns INTEGER, keys BLOB NOT NULL, slot_values BLOB NOT NULL);
+                  copied_ns INTEGER, keys BLOB NOT NULL, slot_values BLOB NOT NULL,
+                  refused_lookups INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE series(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, unit TEXT NOT NULL, map TEXT NOT NULL,
                     field TEXT NOT NULL, kernel INTEGER NOT NULL, site INTEGER NOT NULL, space TEXT NOT NULL,
                     access TEXT NOT NULL, label TEXT NOT NULL, clock INTEGER NOT NULL);

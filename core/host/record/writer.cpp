@@ -302,7 +302,7 @@ void RecordingWriter::put_counts(const SessionView& view) {
 }
 
 void RecordingWriter::put_maps(const SessionView& view) {
-    Statement insert(database_, "INSERT OR REPLACE INTO maps VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+    Statement insert(database_, "INSERT OR REPLACE INTO maps VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
     writing_.copied_ns.resize(view.maps.size());
     for (std::size_t i = 0; i < view.maps.size(); ++i) {
         const MapData& data = view.maps[i];
@@ -314,7 +314,7 @@ void RecordingWriter::put_maps(const SessionView& view) {
         const MapData merged = merge_shards(data);
         insert
             .with(static_cast<std::uint64_t>(i), merged.map->name, merged.slots, merged.refused_keys, copied,
-                  std::span(merged.keys), std::span(merged.values))
+                  std::span(merged.keys), std::span(merged.values), merged.refused_lookups)
             .run();
         writing_.copied_ns[i] = copied;
     }

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstring>
 #include <initializer_list>
-#include <limits>
 
 #include "host/catalogue/map_layout.hpp"
 #include "segment/access/copy_times.hpp"
@@ -71,9 +70,7 @@ void unpack_table(const ebpf::MapDefinition& definition, MapData& data) {
         data.values.insert(data.values.end(), bytes + table.value_offset(), bytes + table.value_offset() + stride);
         ++data.slots;
     }
-    const std::uint64_t no_room = word_at(stored, header + maps::HashTable::kNoRoomOffset, 8);
-    data.refused_keys += static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(no_room, std::numeric_limits<std::uint32_t>::max() - data.refused_keys));
+    data.refused_lookups = word_at(stored, header + maps::HashTable::kNoRoomOffset, 8);
 }
 
 MapData read_map(const segment::View& segment, std::uint32_t index, const Map& map, std::uint64_t now) {

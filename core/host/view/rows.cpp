@@ -239,6 +239,14 @@ std::string unit_text(const ebpf::TypeField& field, bool simulated) {
     }
 }
 
+namespace {
+
+std::string number_text(const ebpf::TypeField& field, std::uint64_t raw) {
+    return field.is_signed ? std::to_string(static_cast<std::int64_t>(raw)) : std::to_string(raw);
+}
+
+}  // namespace
+
 std::string exact_text(const ValueCell& cell, bool simulated) {
     if (cell.elements.size() != 1)
         return value_text(cell, simulated);
@@ -259,9 +267,10 @@ std::string value_text(const ValueCell& cell, bool simulated) {
     if (cell.field->histogram.empty()) {
         constexpr std::size_t kMostElements = 8;
         const auto shown = std::min(cell.elements.size(), kMostElements);
-        const std::vector<std::uint64_t> first(cell.elements.begin(),
-                                               cell.elements.begin() + static_cast<std::ptrdiff_t>(shown));
-        return fmt::format("[{}{}]", fmt::join(first, " "), shown < cell.elements.size() ? " ..." : "");
+        std::string first;
+        for (std::size_t i = 0; i < shown; ++i)
+            first += (i == 0 ? "" : " ") + number_text(*cell.field, cell.elements[i]);
+        return fmt::format("[{}{}]", first, shown < cell.elements.size() ? " ..." : "");
     }
     // A log2 histogram: its total and where the middle of it lies.
     std::uint64_t total = 0;

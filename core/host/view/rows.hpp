@@ -23,7 +23,9 @@ struct MapData {
     std::vector<std::byte> keys;          ///< key_bytes x slots; empty for arrays
     std::vector<std::byte> values;        ///< stride x slots, shard by shard
     std::optional<std::uint64_t> age_ns;  ///< since the copy; nullopt: never copied
-    std::uint32_t refused_keys = 0;       ///< keys that found the map full
+    std::uint32_t refused_keys = 0;       ///< keys known at injection that found the map full
+    std::uint64_t refused_lookups = 0;    ///< look-ups at run time that found no room for their key
+    bool is_full() const { return refused_keys != 0 || refused_lookups != 0; }
     /// "bandwidth" of "bandwidth/traffic".
     std::string_view probe() const { return std::string_view(map->name).substr(0, map->name.find('/')); }
 };
@@ -41,6 +43,13 @@ struct ValueCell {
     const ebpf::TypeField* field = nullptr;
     std::vector<std::uint64_t> elements;  ///< one, or a histogram's slots; sign-extended where signed
 };
+/// The elements of a signed field.
+inline std::vector<std::int64_t> signed_numbers(const ValueCell& cell) {
+    std::vector<std::int64_t> numbers;
+    for (const std::uint64_t element : cell.elements)
+        numbers.push_back(static_cast<std::int64_t>(element));
+    return numbers;
+}
 
 struct Row {
     std::vector<KeyCell> key;

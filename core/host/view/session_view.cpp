@@ -99,7 +99,7 @@ bool SessionView::complete() const {
         whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||
                           counts[i].launches == counts[i].instrumented);
     for (const auto& data : maps) {
-        whole = whole && data.refused_keys == 0 && refused_users(*this, data).empty();
+        whole = whole && !data.is_full() && refused_users(*this, data).empty();
         // A probe that came or went while another stayed: its kernel's launches are all instrumented, but not by it.
         for (const Coverage& part : coverage_by_kernel(data))
             whole = whole && (part.covered == 0 || part.whole());

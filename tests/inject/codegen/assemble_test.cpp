@@ -235,6 +235,22 @@ TEST_F(Assemble, ArraysAtARunTimeIndex) {
             "array at a run-time index");
 }
 
+TEST_F(Assemble, HashesByKeysOfRunTime) {
+    for (const std::uint32_t key_bytes : {4u, 8u, 12u, 20u})
+        for (const char* call :
+             {"call 1", "call 0x10003", "mov %r4, 0\ncall 2", "mov %r4, 1\ncall 2", "mov %r4, 2\ncall 2"}) {
+            std::string body;
+            for (int word = 0; word < 8; ++word)
+                body += fmt::format("stxdw [%r10-{}], %r7\n", 72 - word * 8);
+            body += "mov %r2, %r10\nadd %r2, -32\nmov %r3, %r10\nadd %r3, -72\nlddw %r1, " + map_address(1) + "\n" +
+                    call + "\n";
+            Object object = assembled(storing(body));
+            object.maps[1].key_bytes = key_bytes;
+            object.maps[1].keys_at_run_time = true;
+            accept_everywhere(object, fmt::format("hash, keys of {} bytes", key_bytes));
+        }
+}
+
 TEST_F(Assemble, Update) {
     for (const bool known : {false, true}) {
         std::string body;

@@ -6,6 +6,7 @@
 
 #include "../../ebpf/specializer/programs.hpp"
 #include "inject/codegen/codegen.hpp"
+#include "maps/layout/hash_table.hpp"
 
 namespace egpu::inject::testing {
 
@@ -39,8 +40,10 @@ struct Harness {
         function.table = &table;
         function.layouts = &layouts;
         for (const auto& map : object.maps) {
-            auto layout = maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), shards);
-            layouts.push_back(layout);
+            const maps::HashTable table{map.key_bytes, map.value_bytes, map.max_entries};
+            layouts.push_back(map.keys_at_run_time
+                                  ? table.layout()
+                                  : maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), shards));
         }
         const auto& point = object.programs.at(0).point;
         site.granularity = point.granularity;

@@ -182,13 +182,21 @@ void State::close_at(std::size_t index) {
     divergences.erase(divergences.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
+void State::branch_later(std::uint32_t join) {
+    const std::pair branch{join, static_cast<std::uint32_t>(frames.size() - 1)};
+    if (std::ranges::find(later_branches, branch) == later_branches.end())
+        later_branches.push_back(branch);
+}
+
 void State::close(std::uint32_t join) {
+    std::erase(later_branches, std::pair{join, static_cast<std::uint32_t>(frames.size() - 1)});
     for (std::size_t i = divergences.size(); i-- > 0;)
         if (divergences[i].join == join && divergences[i].frame + 1 == frames.size())
             close_at(i);
 }
 
 void State::close_frame() {
+    std::erase_if(later_branches, [&](const auto& branch) { return branch.second + 1 == frames.size(); });
     for (std::size_t i = divergences.size(); i-- > 0;)
         if (divergences[i].frame + 1 == frames.size())
             close_at(i);
@@ -231,8 +239,12 @@ void State::drop_single_links() {
 
 bool covers(const State& wider, const State& narrower, bool by_expression) {
     if (wider.at != narrower.at || wider.frames.size() != narrower.frames.size() ||
-        !covers(wider.divergences, narrower.divergences) || (narrower.lanes_looped && !wider.lanes_looped))
+        !covers(wider.divergences, narrower.divergences) || (narrower.lanes_looped && !wider.lanes_looped) ||
+        (narrower.lanes_parted && !wider.lanes_parted))
         return false;
+    for (const auto& branch : narrower.later_branches)
+        if (std::ranges::find(wider.later_branches, branch) == wider.later_branches.end())
+            return false;
     Names names;
     names.by_expression = by_expression;
     if (!covers(wider.fields, narrower.fields, names))

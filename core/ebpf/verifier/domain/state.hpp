@@ -63,6 +63,10 @@ struct State {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> visits;
     bool lanes_looped =
         false;  ///< lanes took different ways at a branch in a loop: some rounds may be some lanes' only
+    /// Lanes took different ways at a branch before: what one way wrote, this path doesn't know of if it took another,
+    /// so that each later branch may part lanes again. Those that are open: where their sides meet, and of which frame.
+    bool lanes_parted = false;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> later_branches;
     std::uint32_t next_identity = 1;  ///< of lookups
     std::uint32_t next_link = 1;      ///< of registers that hold the same number
 
@@ -91,6 +95,8 @@ struct State {
     void forget_fields(std::uint64_t live);
     /// Opens a branch, or raises one that meets at the same place.
     void diverge(std::uint32_t join, const Scalar& decided_by);
+    /// Opens a branch behind one at which lanes parted.
+    void branch_later(std::uint32_t join);
     /// Closes the branches of the present frame that meet at an instruction.
     void close(std::uint32_t join);
     /// Closes all branches of the present frame.

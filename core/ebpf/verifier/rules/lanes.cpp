@@ -2,9 +2,11 @@
 // Rule 9: what all lanes of a firing do together is done where all of them come: in programs that each of them runs,
 // and where no branch since the start can have led some of them elsewhere.
 //
-// That a branch's sides have met again is known from the graph, and what was written on one of them counts as the
-// lanes' own from there on (State::close). Of a loop that lanes leave after different rounds it isn't: what one round
-// wrote is the next one's too. Behind such a loop nothing is asked of all lanes any more.
+// That a branch's sides have met again is known from the graph. What was written on one of them counts as the lanes'
+// own from there on (State::close), but only on the paths that wrote it: so each branch behind one at which lanes
+// parted may part them again (State::later_branches), whatever decides it. Of a loop that lanes leave after different
+// rounds it isn't: what one round wrote is the next one's too. Behind such a loop nothing is asked of all lanes any
+// more.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -27,7 +29,7 @@ Verdict check_lanes(const Scene& scene, const Helper& called) {
     }
     const bool apart = std::ranges::any_of(
         scene.state.divergences, [](const Divergence& open) { return open.variability == Variability::lane; });
-    if (apart) {
+    if (apart || (!scene.state.later_branches.empty() && !scene.state.lanes_looped)) {
         refusal.message = fmt::format("{} is called where only some lanes may come", called.name);
         refusal.why = "it asks all lanes that fire together; a branch before it depends on what differs between them";
         refusal.fix = fmt::format("call it before the branch, or for all: {}(condition ? value : 0)", called.name);
