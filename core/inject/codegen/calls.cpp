@@ -146,7 +146,7 @@ std::string Emitter::array_address(std::uint32_t at, std::uint32_t map, const st
 void Emitter::lookup(std::uint32_t at, const std::string& result) {
     if (searches(at)) {
         const auto id = static_cast<HelperId>(program_.instructions[at].immediate);
-        search(at, program_.facts[at].arguments[0].map, id == HelperId::map_lookup_or_init, result);
+        search(at, program_.facts[at].arguments[0].map, id == HelperId::map_lookup_or_init, false, result);
         return;
     }
     const std::string in_bounds = registers_.predicate();

@@ -131,8 +131,9 @@ private:
     HashForms hash_forms();
     std::vector<std::string> key_words(std::uint32_t at, std::uint32_t key_bytes);
     std::string hash_of(const std::vector<std::string>& words);
-    void make_entry(const maps::HashTable& table, const HashForms& forms, const HashSearch& search);
-    HashSearch search(std::uint32_t at, std::uint32_t map, bool makes, const std::string& result);
+    void make_entry(std::uint32_t at, const maps::HashTable& table, const HashForms& forms, const HashSearch& search,
+                    bool with_value);
+    HashSearch search(std::uint32_t at, std::uint32_t map, bool makes, bool with_value, const std::string& result);
     void update_entry(std::uint32_t at, const std::string& result);
     bool searches(std::uint32_t at) const;
 

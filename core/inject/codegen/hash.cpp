@@ -29,8 +29,10 @@ namespace {
 
 /// With half of the buckets taken, runs of this length don't occur.
 constexpr std::uint32_t kMostProbes = 512;
-/// Times that a thread looks at a bucket which another has claimed: some milliseconds.
-constexpr std::uint32_t kMostWaits = 1 << 14;
+/// Times that a thread looks at a bucket which another has claimed. The other is a few instructions away from the end,
+/// so this is only ever reached where it is gone (a trap), or, on the simulated GPU, where its host thread sleeps: some
+/// tenths of a second. (1 << 14 was too few there: 2 of 400,000 look-ups on a busy machine.)
+constexpr std::uint32_t kMostWaits = 1 << 20;
 
 }  // namespace
 
@@ -98,9 +100,11 @@ std::string Emitter::hash_of(const std::vector<std::string>& words) {
     return hash;
 }
 
-/// In a free bucket: claims it and makes the entry. `made` becomes true in the lanes that did, `full` in those that
-/// found no room, `word` what the bucket holds now for the others.
-void Emitter::make_entry(const maps::HashTable& table, const HashForms& forms, const HashSearch& search) {
+/// In a free bucket: claims it and makes the entry, whole before anybody can find it: with the key, and of an update
+/// (`with_value`) with the value. `made` becomes true in the lanes that did, `full` in those that found no room, `word`
+/// what the bucket holds now for the others.
+void Emitter::make_entry(std::uint32_t at, const maps::HashTable& table, const HashForms& forms,
+                         const HashSearch& search, bool with_value) {
     const std::string room = registers_.predicate(), lost = registers_.predicate();
     const std::string used = registers_.b32(), entry = registers_.b32(), named = registers_.b32();
     emit(fmt::format("setp.eq.u32 {}, {}, 0", search.full, search.word));
@@ -109,11 +113,16 @@ void Emitter::make_entry(const maps::HashTable& table, const HashForms& forms, c
     emit(fmt::format("setp.lt.and.u32 {}, {}, {}, {}", room, used, table.entries, search.full));
     emit(fmt::format("not.pred {}, {}", lost, room));
     emit(fmt::format("and.pred {}, {}, {}", search.full, search.full, lost));
+    // The last entry may have become this key's since the bucket was read: its bucket is claimed before it is counted.
+    emit(fmt::format("@{} membar.gl", search.full));
+    emit(fmt::format("@{} {}.u32 {}, [{}]", search.full, forms.load, search.word, search.place));
+    emit(fmt::format("setp.eq.and.u32 {}, {}, 0, {}", search.full, search.word, search.full));
     const char* scope = forms.has_scopes ? ".relaxed.gpu" : "";
     emit(fmt::format("@{} atom{}.global.cas.b32 {}, [{}], 0, {}", room, scope, search.word, search.place,
                      maps::HashTable::kClaimed));
     emit(fmt::format("setp.eq.and.u32 {}, {}, 0, {}", search.made, search.word, room));
     emit(fmt::format("mov.u32 {}, 0", entry));
+    emit(fmt::format("@{} membar.gl", search.made));
     emit(fmt::format("@{} atom{}.global.add.u32 {}, [{}], 1", search.made, scope, entry, search.header));
     // Others may have taken the last entries since: the bucket is given back.
     emit(fmt::format("setp.ge.and.u32 {}, {}, {}, {}", lost, entry, table.entries, search.made));
@@ -124,6 +133,11 @@ void Emitter::make_entry(const maps::HashTable& table, const HashForms& forms, c
     for (std::size_t word = 0; word < search.key.size(); ++word)
         emit(fmt::format("@{} {}.u64 [{}+{}], {}", search.made, forms.store, search.slot, table.key_offset() + word * 8,
                          search.key[word]));
+    if (with_value) {
+        const std::string value = registers_.b64();
+        emit(fmt::format("add.s64 {}, {}, {}", value, search.slot, table.value_offset()));
+        copy_to_map(at, table.value_bytes, value, search.made);
+    }
     emit(fmt::format("@{} membar.gl", search.made));
     emit(fmt::format("@{} {}.u64 [{}], 1", search.made, forms.store, search.slot));
     emit(fmt::format("add.u32 {}, {}, 1", named, entry));
@@ -132,7 +146,8 @@ void Emitter::make_entry(const maps::HashTable& table, const HashForms& forms, c
 
 /// The entry of the key, where there is one or, with `makes`, can be made: its value's address, else 0. `search.made`
 /// is true where it is new.
-Emitter::HashSearch Emitter::search(std::uint32_t at, std::uint32_t map, bool makes, const std::string& result) {
+Emitter::HashSearch Emitter::search(std::uint32_t at, std::uint32_t map, bool makes, bool with_value,
+                                    const std::string& result) {
     const MapDefinition& definition = program_.object->maps[map];
     const maps::HashTable table{definition.key_bytes, definition.value_bytes, definition.max_entries};
     const HashForms forms = hash_forms();
@@ -163,7 +178,7 @@ Emitter::HashSearch Emitter::search(std::uint32_t at, std::uint32_t map, bool ma
     emit(fmt::format("add.s64 {}, {}, {}", search.place, search.place, maps::HashTable::kHeaderBytes));
     emit(fmt::format("{}.u32 {}, [{}]", forms.acquire, search.word, search.place));
     if (makes) {
-        make_entry(table, forms, search);
+        make_entry(at, table, forms, search, with_value);
         emit(fmt::format("@{} bra {}", search.made, found));
         emit(fmt::format("@{} bra {}", search.full, none));
     } else {
@@ -213,20 +228,19 @@ void Emitter::update_entry(std::uint32_t at, const std::string& result) {
     const std::uint32_t map = facts.arguments[0].map;
     const std::uint64_t flags = facts.arguments[3].constant;
     const std::string value = registers_.b64();
-    const HashSearch found = search(at, map, flags != kExist, value);
+    const HashSearch found = search(at, map, flags != kExist, true, value);
     if (found.made.empty())
         return;
     const std::string writes = registers_.predicate(), answer = registers_.b64();
     emit(fmt::format("setp.ne.u64 {}, {}, 0", writes, value));
     emit(fmt::format("selp.b64 {}, 0, {}, {}", answer, flags == kExist ? kNoEntry : kTooBig, writes));
-    if (flags == kNoExist) {
-        const std::string before = registers_.predicate();
-        emit(fmt::format("not.pred {}, {}", before, found.made));
-        emit(fmt::format("and.pred {}, {}, {}", before, before, writes));
+    const std::string before = registers_.predicate();  // the entry was there
+    emit(fmt::format("not.pred {}, {}", before, found.made));
+    emit(fmt::format("and.pred {}, {}, {}", before, before, writes));
+    if (flags == kNoExist)
         emit(fmt::format("selp.b64 {}, {}, {}, {}", answer, kExists, answer, before));
-        emit(fmt::format("and.pred {}, {}, {}", writes, writes, found.made));
-    }
-    copy_to_map(at, program_.object->maps[map].value_bytes, value, writes);
+    else
+        copy_to_map(at, program_.object->maps[map].value_bytes, value, before);
     if (facts.result_needed)
         emit(fmt::format("mov.b64 {}, {}", result, answer));
 }
