@@ -48,10 +48,9 @@ constexpr Unavailable kOtherClock{
 constexpr Unavailable kTimer{
     "nothing on a GPU runs at a time of its own", "egpu_time_ns gives the time of a firing", {}};
 constexpr Unavailable kText{"texts are not made on a GPU", "keep the number in a map: it is shown with its unit", {}};
-constexpr Unavailable kDelete{
-    "keys known when a probe is injected have their entries for the whole session, and this version has no others",
-    "store zeroes in the value; a session starts with an empty map",
-    {}};
+constexpr Unavailable kDelete{"an entry stays for the whole session: other threads may hold its address",
+                              "store zeroes in the value; a session starts with an empty map",
+                              {}};
 constexpr Unavailable kQueue{"stacks and queues are not available on a GPU", "use an array or a hash", {}};
 
 constexpr std::array kRows{
