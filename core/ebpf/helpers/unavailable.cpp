@@ -16,7 +16,9 @@ struct Row {
 // A row of Linux's helpers has no name of its own.
 constexpr Unavailable kRingBuffer{
     "records need a ring buffer that a GPU and the host share, which this version doesn't have",
-    "count in a map: a hash by site and kernel, or an array as a histogram; egpu_min and egpu_max keep extremes",
+    "count in a hash whose key says what is to be told apart, or write the last N into an array at index ctx->launch % "
+    "N; "
+    "egpu_min and egpu_max keep extremes",
     {}};
 constexpr Unavailable kPrint{
     "text needs a ring buffer that a GPU and the host share, which this version doesn't have",

@@ -27,7 +27,8 @@ Verdict check_map_available(const Scene& scene, std::uint32_t index) {
     const MapDefinition& map = scene.map(index);
     if (map.type == MapType::lru_hash)
         return unavailable(map, "is an LRU hash, which is not available yet",
-                           "BPF_MAP_TYPE_HASH with enough max_entries; when it is full that is counted and shown");
+                           "BPF_MAP_TYPE_HASH with enough max_entries; when it is full that is counted and shown",
+                           "no entry makes room for another while a GPU runs");
     if (map.type == MapType::ringbuf)
         return unavailable(
             map, "is a ring buffer",

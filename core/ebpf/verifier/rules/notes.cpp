@@ -50,6 +50,19 @@ Refusal note_constant_index() {
     return note;
 }
 
+/// A 1 is a flag's, a 0 empties; else it is a number that counts or is an extreme, or a state.
+static std::string instead_of_test_and_store(const Value& stored) {
+    if (!stored.is_constant())
+        return kUpdatesAtOnce;
+    const auto number = static_cast<std::int64_t>(stored.scalar.value());
+    if (number == 1)
+        return "__sync_val_compare_and_swap(&flag, 0, 1) == 0 for exactly one thread";
+    if (number == 0)
+        return "__sync_lock_test_and_set(&word, 0) stores 0 and gives what was there, at once: test that";
+    return fmt::format("{}; __sync_val_compare_and_swap(&state, before, {}) gives 'before' to exactly one thread",
+                       kUpdatesAtOnce, number);
+}
+
 std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access, const Value& stored) {
     const std::uint64_t map = map_bit(access.pointer.map);
     bool decided = false;
@@ -61,10 +74,7 @@ std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess
     note.code = "EGPU-V031";
     note.message = fmt::format("{} is tested and stored in two steps", name_of(scene, access.pointer));
     note.why = "other threads may store in between: of two updates at once one is lost, and the result is approximate";
-    note.fix = stored.is_constant()
-                   ? fmt::format("__sync_val_compare_and_swap(&flag, 0, {}) == 0 for exactly one thread",
-                                 static_cast<std::int64_t>(stored.scalar.value()))
-                   : kUpdatesAtOnce;
+    note.fix = instead_of_test_and_store(stored);
     return note;
 }
 
