@@ -52,6 +52,9 @@ def problem_with(egpu, folder, path):
         return f"expected {code} and '{words}', got:\n{said}"
     if (status == 0) != ("warning: " in said and "error: " not in said):
         return f"exit code {status}:\n{said}"
+    places = re.findall(r"^(\S+?\.c(?::\d+)?)(?::\d+)?: (?:error|warning): .*\[" + code + r"\]$", said, re.M)
+    if not places or len(set(places)) != len(places):
+        return f"{code} is not said once for each line of the source:\n{said}"
     changed = mended(header, source)
     if changed is None:
         return "it doesn't say how it is mended"

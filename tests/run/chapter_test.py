@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The ten examples of the chapter core/include/egpu/bpf/README.md, run as they stand there, each on a bundled workload of
+"""The eleven examples of the chapter core/include/egpu/bpf/README.md, run as they stand there, each on a bundled workload of
 which it is known what they must find."""
 import os
 import re
@@ -114,6 +114,14 @@ def by_sm():
     check(len([count for count in found if count]) > 1, found)
 
 
+@case("example: accesses by page")
+def by_page():
+    found = values("count_by_page", VECADD)["pages"]
+    equal(sum(found), 3 * 2 * 4096, "accesses")
+    # Three arrays of 16 KiB, which need not begin where a page does.
+    check(3 * 4 <= len(found) <= 3 * 5, found)
+
+
 @case("example: barriers")
 def barriers():
     equal(values("count_barriers", ["reduction", "--elements", "65536", "--launches", "3"]),
@@ -123,7 +131,7 @@ def barriers():
 @case("each example was run")
 def every():
     equal(sorted(EXAMPLES), sorted(_run), "examples")
-    equal(len(EXAMPLES), 10, "examples")
+    equal(len(EXAMPLES), 11, "examples")
 
 
 finish()

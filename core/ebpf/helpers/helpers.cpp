@@ -24,16 +24,18 @@ constexpr std::array kHelpers{
            "void *",
            "void *map, const void *key",
            "The value for a key, NULL where the map has none."},
-    Helper{HelperId::map_update_elem,
-           "bpf_map_update_elem",
-           {map, map_key, map_value, constant, none},
-           ReturnKind::error,
-           false,
-           40,
-           "long",
-           "void *map, const void *key, const void *value, __u64 flags",
-           "Writes the value for a key of an array (no hash in this version); flags BPF_ANY, BPF_NOEXIST or BPF_EXIST; "
-           "0 or a negative error."},
+    Helper{
+        HelperId::map_update_elem,
+        "bpf_map_update_elem",
+        {map, map_key, map_value, constant, none},
+        ReturnKind::error,
+        false,
+        40,
+        "long",
+        "void *map, const void *key, const void *value, __u64 flags",
+        "Writes the value for a key, in a hash makes the entry where there is none; flags BPF_ANY, BPF_NOEXIST (of an "
+        "array always -EEXIST) or BPF_EXIST; "
+        "0 or a negative error."},
     Helper{HelperId::ktime_get_ns,
            "bpf_ktime_get_ns",
            {none, none, none, none, none},

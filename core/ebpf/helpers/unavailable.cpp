@@ -16,7 +16,9 @@ struct Row {
 // A row of Linux's helpers has no name of its own.
 constexpr Unavailable kRingBuffer{
     "records need a ring buffer that a GPU and the host share, which this version doesn't have",
-    "count in a map: a hash by site and kernel, or an array as a histogram; egpu_min and egpu_max keep extremes",
+    "count in a hash whose key says what is to be told apart, or write the last N into an array at index ctx->launch % "
+    "N; "
+    "egpu_min and egpu_max keep extremes",
     {}};
 constexpr Unavailable kPrint{
     "text needs a ring buffer that a GPU and the host share, which this version doesn't have",
@@ -48,10 +50,9 @@ constexpr Unavailable kOtherClock{
 constexpr Unavailable kTimer{
     "nothing on a GPU runs at a time of its own", "egpu_time_ns gives the time of a firing", {}};
 constexpr Unavailable kText{"texts are not made on a GPU", "keep the number in a map: it is shown with its unit", {}};
-constexpr Unavailable kDelete{
-    "keys known when a probe is injected have their entries for the whole session, and this version has no others",
-    "store zeroes in the value; a session starts with an empty map",
-    {}};
+constexpr Unavailable kDelete{"an entry stays for the whole session: other threads may hold its address",
+                              "store zeroes in the value; a session starts with an empty map",
+                              {}};
 constexpr Unavailable kQueue{"stacks and queues are not available on a GPU", "use an array or a hash", {}};
 
 constexpr std::array kRows{

@@ -2,6 +2,8 @@
 // Steps of arithmetic, moves and 64-bit immediate loads (RFC 9669 sections 4.1, 4.2, 5.4).
 #include <fmt/format.h>
 
+#include <cstdint>
+
 #include "ebpf/verifier/domain/arithmetic.hpp"
 #include "ebpf/verifier/walk.hpp"
 
@@ -54,11 +56,13 @@ static Value moved(const Instruction& i, State& state, const Value& source) {
     if (!source.is_scalar())
         return source;
     Value result = source;
-    if (i.offset != 0)
+    if (i.offset != 0) {
         result.scalar = sign_extend(source.scalar, static_cast<unsigned>(i.offset), width_of(i));
-    else if (class_of(i) == kClassAlu)
+    } else if (class_of(i) == kClassAlu) {
         result.scalar = low_word(source.scalar);
-    else if (uses_register(i) && !source.scalar.is_constant()) {
+        if (source.scalar.wide.high <= UINT32_MAX)
+            result.scalar.origin = source.scalar.origin;  // nothing is cut off
+    } else if (uses_register(i) && !source.scalar.is_constant()) {
         // What a branch tells of one of the two it tells of the other.
         result.scalar.link = state.link(i.source);
         return result;

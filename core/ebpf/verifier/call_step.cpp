@@ -61,8 +61,10 @@ Verdict Walk::helper_memory(State& state, const Helper& called, Scalar& key) {
         const Scalar content = memory_content(state, access);
         if (access.kind == AccessKind::read)
             note(state, note_argument_place(scene(state), access));
-        if (called.arguments[argument] == ArgumentKind::map_key)
+        if (called.arguments[argument] == ArgumentKind::map_key) {
             key = content;
+            note(state, note_index(scene(state), called, access));
+        }
         if (called.arguments[argument] == ArgumentKind::map_value) {
             const std::uint32_t map = state.get(1).map;
             if (auto refusal = check_update_source(scene(state), map, content))
@@ -90,6 +92,8 @@ Value Walk::helper_result(State& state, const Helper& called, const Scalar& key)
     Value result = Value::number(called.id == HelperId::get_prandom_u32 ? Scalar::of_bytes(4) : Scalar());
     if (called.asks_lanes())
         result.scalar.derive_from(state.get(1).scalar);
+    if (called.id == HelperId::lanes_sum)
+        result.scalar.origin = Origin::of_all_lanes;
     result.scalar.variability = result_variability(called);
     if (called.id == HelperId::argument)
         result.scalar.application_address = true;
@@ -132,6 +136,7 @@ Verdict Walk::step_helper(State& state, Explored::Node node) {
     const bool is_static = looks_up && lookup_is_static(state, key);
     if (looks_up || called->id == HelperId::map_update_elem) {
         note(state, note_map_varies(scene(state), *called));
+        note(state, note_never_absent(scene(state), *called));
         const std::uint32_t map = state.get(1).map;
         if (!object_.maps[map].is_array() && !(is_static && called->id == HelperId::map_lookup_or_init))
             found_.searched_maps.insert(map);
@@ -178,18 +183,27 @@ Verdict Walk::step_exit(State& state, Explored::Node node, bool& ended) {
     return std::nullopt;
 }
 
+std::uint32_t Walk::stack_of(std::uint32_t function) const {
+    const auto known = stack_of_function_.find(function);
+    return known == stack_of_function_.end() ? 0 : (known->second + 7) / 8 * 8;
+}
+
 /// The deepest chain of calls; recursion was refused, so there is one.
 Verdict Walk::check_total_stack(std::uint32_t& bytes) const {
-    std::map<std::uint32_t, std::uint32_t> deepest;
-    const auto own = [&](std::uint32_t function) {
-        const auto known = stack_of_function_.find(function);
-        return known == stack_of_function_.end() ? 0 : (known->second + 7) / 8 * 8;
+    struct Below {
+        std::uint32_t bytes = 0;
+        std::optional<std::uint32_t> called;
     };
+    std::map<std::uint32_t, Below> deepest;
     for (std::size_t level = 0; level <= kFrameLimit; ++level)
         for (const auto& [caller, called] : calls_)
-            deepest[caller] = std::max(deepest[caller], own(called) + deepest[called]);
-    bytes = calls_.empty() ? own(0) : own(0) + deepest[0];
-    return check_stack_depth(scene(refused_state_), bytes);
+            if (const std::uint32_t all = stack_of(called) + deepest[called].bytes; all > deepest[caller].bytes)
+                deepest[caller] = {all, called};
+    std::vector<FunctionStack> chain{{0, stack_of(0)}};
+    for (auto next = deepest[0].called; next; next = deepest[*next].called)
+        chain.push_back({*next, stack_of(*next)});
+    bytes = stack_of(0) + deepest[0].bytes;
+    return check_stack_depth(scene(refused_state_), chain);
 }
 
 }  // namespace egpu::ebpf

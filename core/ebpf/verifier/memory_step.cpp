@@ -59,6 +59,7 @@ Value Walk::held(State& state, const MemoryAccess& access) {
         case Kind::context: {
             const ContextField* field = field_at(context_, static_cast<std::uint32_t>(span.first), access.bytes);
             found_.fields_read.insert(std::string(field->name));
+            note(state, note_leaders_field(scene(state), *field));
             // A special register of the hardware that PTX calls volatile: two reads may differ.
             if (field->name == "sm")
                 return Value::number(context_number(*field, program_.point));
@@ -88,8 +89,11 @@ Value Walk::held(State& state, const MemoryAccess& access) {
                 return part;
             }
             number.loaded_from = map_bit(access.pointer.map);
-            if (access.kind == AccessKind::read)
+            if (access.kind == AccessKind::read) {
                 number.plainly_loaded_from = number.loaded_from;
+                number.origin = span.exact ? Origin::map_value : Origin::computed;
+                number.origin_offset = span.first;
+            }
             number.variability = Variability::lane;  // other threads write it meanwhile
         }
     }
@@ -102,12 +106,10 @@ Verdict Walk::use_stack(const State& state, const MemoryAccess& access) {
         return std::nullopt;
     auto& depth = stack_of_function_[state.frames[access.pointer.frame].function];
     depth = std::max(depth, static_cast<std::uint32_t>(-span_of(access).first));
-    std::uint32_t total = 0;
-    for (const Frame& frame : state.frames) {
-        const auto known = stack_of_function_.find(frame.function);
-        total += known == stack_of_function_.end() ? 0 : (known->second + 7) / 8 * 8;
-    }
-    return check_stack_depth(scene(state), total);
+    std::vector<FunctionStack> chain;
+    for (const Frame& frame : state.frames)
+        chain.push_back({frame.function, stack_of(frame.function)});
+    return check_stack_depth(scene(state), chain);
 }
 
 Verdict Walk::step_load(State& state) {
@@ -149,7 +151,7 @@ Verdict Walk::step_store(State& state) {
     if (access.pointer.kind == Kind::map_value) {
         if (auto refusal = check_shared_store(scene(state), access, stored))
             return refusal;
-        note(state, note_decided_store(scene(state), access));
+        note(state, note_decided_store(scene(state), access, stored));
         note_written(access);
     } else {
         if (auto refusal = check_stack_store(scene(state), access, stored))
@@ -220,9 +222,11 @@ Verdict Walk::step_atomic(State& state) {
         if (auto refusal = check_writable(result))
             return refusal;
     if (i.immediate == kExchange)
-        note(state, note_decided_store(scene(state), access));
+        note(state, note_decided_store(scene(state), access, state.get(i.source)));
     if (compares)
         note(state, note_compare_exchange(scene(state), access));
+    if ((i.immediate & ~kFetch) == kAdd)
+        note_addition(state, note_added_by_all(scene(state), access, state.get(i.source)));
     if (fetches)
         state.set(result, loaded(state, access));
     note_atomic(state, access);

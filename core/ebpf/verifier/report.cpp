@@ -16,14 +16,21 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-std::string lookups_text(const Verification& verification) {
+/// An array's element is computed, a hash's is searched for.
+const char* key_text(const Object& object, const Verification& verification) {
+    if (verification.dynamic_lookups.empty())
+        return verification.worst_lookups == 1 ? "static key: an address" : "static keys: addresses";
+    const bool arrays = std::ranges::all_of(verification.dynamic_lookups,
+                                            [&](const auto& each) { return object.maps[each.second].is_array(); });
+    return arrays ? "an index known only when it runs: computed each time"
+                  : "a key known only when it runs: searched each time";
+}
+
+std::string lookups_text(const Object& object, const Verification& verification) {
     if (verification.worst_lookups == 0)
         return {};
-    const bool one = verification.worst_lookups == 1;
-    std::string text = " and " + counted(verification.worst_lookups, "lookup", "lookups");
-    return text + " a firing" +
-           (verification.dynamic_lookups.empty() ? one ? " (static key: an address)" : " (static keys: addresses)"
-                                                 : " (a key is known only when it runs: searched each time)");
+    return fmt::format(" and {} a firing ({})", counted(verification.worst_lookups, "lookup", "lookups"),
+                       key_text(object, verification));
 }
 
 bool is_addition(const Program& program, std::uint32_t at) {
@@ -63,8 +70,8 @@ std::string fields_text(const Program& program, const Verification& verification
 
 }  // namespace
 
-std::string check_report(const Object&, const Program& program, const Verification& verification) {
-    const std::string lookups = lookups_text(verification);
+std::string check_report(const Object& object, const Program& program, const Verification& verification) {
+    const std::string lookups = lookups_text(object, verification);
     std::string text = fmt::format("{}  {}  accepted\n", program.name, program.section);
     text += fmt::format("    at most {}{}{}\n", counted(verification.worst_instructions, "instruction", "instructions"),
                         lookups.empty() ? " a firing" : lookups, atomics_text(program, verification));

@@ -54,6 +54,9 @@ Result<Verification> Walk::run() {
             diagnostic.detail += "\n" + log_.take();
         return diagnostic;
     }
+    for (auto& [at, note] : noted_additions_)
+        if (note)
+            keep_note(std::move(*note));
     const Cost worst = explored_.worst();
     found_.worst_instructions = worst.instructions;
     found_.worst_lookups = worst.lookups;
@@ -152,14 +155,33 @@ Verdict Walk::check_total(const State& state, const Cost& total, Explored::Node 
     return check_budget(scene(state), total.instructions, limit(), loop);
 }
 
-/// Once for each instruction, however often it is passed.
-void Walk::note(const State& state, const std::optional<Refusal>& note) {
-    if (!note || !noted_.emplace(state.at, note->code).second)
-        return;
-    Diagnostic diagnostic = to_diagnostic(*note, scene(state));
+Diagnostic Walk::warning(const State& state, const Refusal& note) const {
+    Diagnostic diagnostic = to_diagnostic(note, scene(state));
     diagnostic.severity = Severity::warning;
     diagnostic.detail.clear();
-    found_.notes.push_back(std::move(diagnostic));
+    return diagnostic;
+}
+
+/// Once for each line of the source, however many copies of it the compiler makes.
+void Walk::keep_note(Diagnostic note) {
+    const Location& where = note.where;
+    if (where.line == 0 || noted_lines_.emplace(note.code, where.file, where.line).second)
+        found_.notes.push_back(std::move(note));
+}
+
+/// Once for each instruction, however often it is passed.
+void Walk::note(const State& state, const std::optional<Refusal>& note) {
+    if (note && noted_.emplace(state.at, note->code).second)
+        keep_note(warning(state, *note));
+}
+
+/// Of an addition that every lane does: said where that holds of all paths that come there.
+void Walk::note_addition(const State& state, const std::optional<Refusal>& note) {
+    const auto known = noted_additions_.find(state.at);
+    if (!note)
+        noted_additions_[state.at] = std::nullopt;
+    else if (known == noted_additions_.end())
+        noted_additions_.emplace(state.at, warning(state, *note));
 }
 
 Verdict Walk::step(State& state, Explored::Node node, bool& ended) {

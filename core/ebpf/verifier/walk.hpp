@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,9 @@ private:
     std::uint32_t limit() const;
     bool names_again(const State& state) const;
     void note(const State& state, const std::optional<Refusal>& note);
+    void note_addition(const State& state, const std::optional<Refusal>& note);
+    Diagnostic warning(const State& state, const Refusal& note) const;
+    void keep_note(Diagnostic note);
     Scene scene(const State& state) const { return {object_, program_, context_, state, state.at}; }
 
     // arithmetic_step.cpp
@@ -79,6 +83,7 @@ private:
     bool lookup_is_static(State& state, Scalar& key);
     Value helper_result(State& state, const Helper& called, const Scalar& key);
     Verdict check_total_stack(std::uint32_t& bytes) const;
+    std::uint32_t stack_of(std::uint32_t function) const;
 
     const Object& object_;
     const Program& program_;
@@ -94,10 +99,13 @@ private:
     Verification found_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> dynamic_lookups_;
     std::set<std::uint64_t> static_places_, dynamic_places_, contested_;
-    std::map<std::uint64_t, std::uint64_t> elements_;           ///< by place, of its first visit
-    std::map<std::uint32_t, std::uint32_t> stack_of_function_;  ///< bytes
-    std::set<std::pair<std::uint32_t, std::uint32_t>> calls_;   ///< caller, called
-    std::set<std::pair<std::uint32_t, std::string>> noted_;     ///< instruction, code
+    std::map<std::uint64_t, std::uint64_t> elements_;                            ///< by place, of its first visit
+    std::map<std::uint32_t, std::uint32_t> stack_of_function_;                   ///< bytes
+    std::set<std::pair<std::uint32_t, std::uint32_t>> calls_;                    ///< caller, called
+    std::set<std::pair<std::uint32_t, std::string>> noted_;                      ///< instruction, code
+    std::set<std::tuple<std::string, std::string, std::uint32_t>> noted_lines_;  ///< code, file, line
+    /// By instruction, the note on an addition; nullopt where it doesn't hold of another path.
+    std::map<std::uint32_t, std::optional<Diagnostic>> noted_additions_;
     WalkLog log_;
     State refused_state_;  ///< of a refusal, for its message
 };

@@ -1,16 +1,11 @@
-// EGPU-V054: call bpf_map_lookup_elem in each branch
+// EGPU-V054: look up in both maps before the branch and choose between the results
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // Which map is chosen by the lane. Mended:
 // -	void *map = ctx->lane & 1 ? (void *)&odd : (void *)&even;
 // -	egpu_count_t *count = bpf_map_lookup_elem(map, &zero);
 // +	egpu_count_t *ones = bpf_map_lookup_elem(&odd, &zero);
-// +	egpu_count_t *count = bpf_map_lookup_elem(&even, &zero);
-// -	if (count)
-// -		__sync_fetch_and_add(count, 1);
-// +	if (ones && ctx->lane & 1)
-// +		__sync_fetch_and_add(ones, 1);
-// +	else if (count)
-// +		__sync_fetch_and_add(count, 1);
+// +	egpu_count_t *others = bpf_map_lookup_elem(&even, &zero);
+// +	egpu_count_t *count = ctx->lane & 1 ? ones : others;
 #include <egpu/bpf/egpu.bpf.h>
 
 struct {

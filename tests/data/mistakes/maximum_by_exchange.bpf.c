@@ -1,15 +1,10 @@
-// EGPU-V014: __sync_val_compare_and_swap in a loop with a small bound
+// EGPU-V014: egpu_max(word, value) keeps a maximum, egpu_min a minimum, __sync_fetch_and_add a count, all at once
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // A maximum, by an exchange of the larger. Mended:
 // -	if (found < ctx->bytes)
 // -		found = ctx->bytes;
 // -	__sync_lock_test_and_set(most, found);
-// +	for (int i = 0; i < 8 && found < ctx->bytes; i++) {
-// +		__u64 old = __sync_val_compare_and_swap(most, found, ctx->bytes);
-// +		if (old == found)
-// +			break;
-// +		found = old;
-// +	}
+// +	egpu_max(most, ctx->bytes);
 #include <egpu/bpf/egpu.bpf.h>
 
 struct {

@@ -1,17 +1,10 @@
-// EGPU-V031: __sync_val_compare_and_swap in a loop with a small bound
+// EGPU-V031: egpu_max(word, value) keeps a maximum, egpu_min a minimum, __sync_fetch_and_add a count, all at once
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // A maximum, tested and stored. Mended:
 // -	if (most && ctx->bytes > *most)
 // -		*most = ctx->bytes;
-// +	if (!most)
-// +		return 0;
-// +	__u64 found = *most;
-// +	for (int i = 0; i < 8 && found < ctx->bytes; i++) {
-// +		__u64 old = __sync_val_compare_and_swap(most, found, ctx->bytes);
-// +		if (old == found)
-// +			break;
-// +		found = old;
-// +	}
+// +	if (most)
+// +		egpu_max(most, ctx->bytes);
 #include <egpu/bpf/egpu.bpf.h>
 
 struct {

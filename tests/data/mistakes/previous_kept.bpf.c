@@ -1,11 +1,25 @@
-// EGPU-V014: belongs in a map of its own
+// EGPU-V014: put 'previous' into a map of its own; the two can then be of different moments
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // A value is moved to the place of the one before it. Mended:
 // -	egpu_ns_t last, previous;
 // -};
 // +	egpu_ns_t last;
 // +};
+// -	if (!r)
+// +	egpu_ns_t *previous = bpf_map_lookup_elem(&before, &zero);
+// +
+// +	if (!r || !previous)
 // -	r->previous = r->last;
+// +	*previous = r->last;
+// -SEC("gpu.warp/kernel_entry")
+// +struct {
+// +	__uint(type, BPF_MAP_TYPE_ARRAY);
+// +	__uint(max_entries, 1);
+// +	__type(key, __u32);
+// +	__type(value, egpu_ns_t);
+// +} before SEC(".maps");
+// +
+// +SEC("gpu.warp/kernel_entry")
 #include <egpu/bpf/egpu.bpf.h>
 
 struct record {

@@ -1,4 +1,4 @@
-// EGPU-V022: count in a BPF_MAP_TYPE_HASH
+// EGPU-V022: write the last N into a BPF_MAP_TYPE_ARRAY at index ctx->launch % N
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // Events in a ring buffer. Mended:
 // -struct {
@@ -6,19 +6,15 @@
 // -	__uint(max_entries, 65536);
 // -} events SEC(".maps");
 // +struct {
-// +	__uint(type, BPF_MAP_TYPE_HASH);
-// +	__uint(max_entries, 64);
-// +	__type(key, egpu_kernel_id_t);
-// +	__type(value, egpu_count_t);
-// +} counts SEC(".maps");
-// -	__u64 launch = ctx->launch;
-// -
+// +	__uint(type, BPF_MAP_TYPE_ARRAY);
+// +	__uint(max_entries, 16);
+// +	__type(key, __u32);
+// +	__type(value, egpu_launch_id_t);
+// +} events SEC(".maps");
 // -	bpf_ringbuf_output(&events, &launch, sizeof(launch), 0);
-// +	egpu_kernel_id_t key = ctx->kernel;
-// +	egpu_count_t *count = egpu_map_lookup_or_init(&counts, &key);
+// +	__u32 index = launch % 16;
 // +
-// +	if (count)
-// +		__sync_fetch_and_add(count, 1);
+// +	bpf_map_update_elem(&events, &index, &launch, BPF_ANY);
 #include <egpu/bpf/egpu.bpf.h>
 
 struct {

@@ -66,7 +66,7 @@ TEST(Chapter, ExamplesCompileAndAreRead) {
         EXPECT_EQ(object->programs.size(), 1u);
         ++count;
     }
-    EXPECT_EQ(count, 10);
+    EXPECT_EQ(count, 11);
 }
 
 }  // namespace

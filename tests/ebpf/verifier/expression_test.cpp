@@ -70,5 +70,13 @@ TEST(Expression, AssignedName) {
     EXPECT_EQ(assigned_name("=", 9), "");
 }
 
+TEST(Expression, DeclaredFunction) {
+    EXPECT_EQ(declared_function("static __noinline int f(int n)"), "f");
+    EXPECT_EQ(declared_function("static __attribute__((noinline)) __u64 *find(struct key *k)"), "find");
+    EXPECT_EQ(declared_function("SEC(\"gpu/mem\") int count(struct egpu_mem_ctx *ctx) { return g(ctx); }"), "count");
+    EXPECT_EQ(declared_function("{"), "");
+    EXPECT_EQ(declared_function("__attribute__((noinline"), "");
+}
+
 }  // namespace
 }  // namespace egpu::ebpf

@@ -97,6 +97,20 @@ TEST(Report, Bandwidth) {
         "    stack 16 bytes; reads kernel, space, access, bytes_per_lane (site)\n");
 }
 
+/// An element of an array is computed from its index, an entry of a hash is searched for.
+TEST(Report, KeysKnownAtRunTime) {
+    Object object = object_at("accepted/bandwidth.v3.o");
+    auto verified = verify(object, object.programs.front());
+    ASSERT_TRUE(verified);
+    ASSERT_FALSE(object.maps.at(0).is_array());
+    verified->dynamic_lookups.emplace_back(0, 0);
+    EXPECT_THAT(check_report(object, object.programs.front(), *verified),
+                testing::HasSubstr("1 lookup a firing (a key known only when it runs: searched each time)"));
+    object.maps[0].type = MapType::array;
+    EXPECT_THAT(check_report(object, object.programs.front(), *verified),
+                testing::HasSubstr("1 lookup a firing (an index known only when it runs: computed each time)"));
+}
+
 /// Options are constants: a branch on one is followed on its side only, and bounds what it bounds.
 TEST(Programs, AnOptionIsAConstant) {
     Object object = object_at("accepted/constructs.v3.o");

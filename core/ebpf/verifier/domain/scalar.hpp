@@ -40,6 +40,13 @@ struct Range {
     bool operator==(const Range&) const = default;
 };
 
+/// What a number is as it stands; arithmetic makes it `computed`.
+enum class Origin : std::uint8_t {
+    computed,
+    of_all_lanes,  ///< active_lanes, or a sum over the lanes: one number for all that fire together
+    map_value,     ///< a plain load of a map's value
+};
+
 struct Scalar {
     Tristate bits;
     Range<std::uint64_t> wide;
@@ -48,6 +55,8 @@ struct Scalar {
     bool application_address = false;       ///< made from an address or a pointer of the application
     std::uint64_t loaded_from = 0;          ///< bit m: made from a value of map m (63: of map 63 or above)
     std::uint64_t plainly_loaded_from = 0;  ///< of these, those where a plain load read it, not an atomic operation
+    Origin origin = Origin::computed;       ///< for messages only
+    std::int64_t origin_offset = 0;         ///< map_value: the byte of the value
     std::uint32_t link = 0;                 ///< registers with one link (not 0) hold the same number
     std::uint32_t depth = 0;                ///< how many branches of State::divergences were open when it was written
     /// Of numbers known at the site: equal where they are computed in the same way. A constant's is that of its number,

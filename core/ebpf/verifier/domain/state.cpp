@@ -50,6 +50,8 @@ bool covers(const Value& wider, const Value& narrower, Names& names) {
         return false;
     if (b.application_address && !a.application_address)
         return false;
+    if (a.origin == Origin::of_all_lanes && b.origin != a.origin)
+        return false;
     if (names.by_expression && !same_at_site(wider, narrower))
         return false;
     if (a.link != 0 && b.link == 0)

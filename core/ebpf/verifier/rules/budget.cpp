@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -23,6 +24,38 @@ bool begins_loop(std::string_view line) {
                 return true;
         }
     return false;
+}
+
+/// The rounds of `for (int i = 0; i < 200; i++)`, where a line says them so plainly.
+std::optional<std::uint32_t> rounds_of(std::string_view line) {
+    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+    const auto first = line.find(';'), second = first == line.npos ? first : line.find(';', first + 1);
+    if (second == line.npos || line.find("++", second) == line.npos)
+        return std::nullopt;
+    std::string_view from = line.substr(0, first);
+    while (!from.empty() && blank(from.back()))
+        from.remove_suffix(1);
+    if (!from.ends_with("= 0") && !from.ends_with("=0"))
+        return std::nullopt;
+    const std::string_view condition = line.substr(first + 1, second - first - 1);
+    auto at = condition.find('<');
+    if (at == condition.npos || ++at == condition.size() || condition[at] == '=' || condition[at] == '<')
+        return std::nullopt;
+    while (at < condition.size() && blank(condition[at]))
+        ++at;
+    std::uint32_t rounds = 0;
+    const auto [end, problem] = std::from_chars(condition.data() + at, condition.data() + condition.size(), rounds);
+    return problem == std::errc() && end == condition.data() + condition.size() ? std::optional(rounds) : std::nullopt;
+}
+
+constexpr std::uint32_t kLargestLimit = 4096;  ///< that of kernel_entry and kernel_exit
+
+void say_too_many_rounds(Refusal& refusal, std::uint32_t rounds, std::uint32_t line, std::uint32_t limit) {
+    refusal.message =
+        fmt::format("{} rounds of the loop at line {} can take more than {} instructions", rounds, line, limit);
+    refusal.fix = "fewer rounds, or less in each";
+    if (limit < kLargestLimit)
+        refusal.fix += fmt::format("; or gpu/kernel_exit, which may take {}", kLargestLimit);
 }
 
 }  // namespace
@@ -66,6 +99,8 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
             "sooner; "
             "or do less in each round";
         refusal.at = loop;
+        if (const auto rounds = known && begins_loop(line->text) ? rounds_of(line->text) : std::nullopt)
+            say_too_many_rounds(refusal, *rounds, line->line, limit);
         return refusal;
     }
     refusal.code = "EGPU-V010";

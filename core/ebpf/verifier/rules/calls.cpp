@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ebpf/verifier/rules/rule.hpp"
+#include "ebpf/verifier/source/expression.hpp"
 
 namespace egpu::ebpf {
 
@@ -41,15 +42,36 @@ Verdict check_return(const Scene& scene) {
     return refusal;
 }
 
-Verdict check_stack_depth(const Scene&, std::uint32_t bytes) {
+/// By the line that its first instruction belongs to: "f" of "static __noinline int f(int n)".
+static std::string name_of_function(const Program& program, std::uint32_t first) {
+    if (first == 0)
+        return program.name;
+    const LineInfo* line = program.line_of(first);
+    const std::string name = line == nullptr ? std::string() : declared_function(line->text);
+    if (!name.empty())
+        return name;
+    return line != nullptr && line->line != 0 ? fmt::format("the function at line {}", line->line)
+                                              : fmt::format("the function at instruction {}", first);
+}
+
+Verdict check_stack_depth(const Scene& scene, const std::vector<FunctionStack>& chain) {
+    std::uint32_t bytes = 0;
+    std::string sum;
+    for (const FunctionStack& each : chain)
+        bytes += each.bytes;
     if (bytes <= static_cast<std::uint32_t>(kStackBytes))
         return std::nullopt;
+    for (const FunctionStack& each : chain)
+        if (each.bytes != 0)
+            sum += fmt::format("{}{}: {}", sum.empty() ? "" : " + ", name_of_function(scene.program, each.function),
+                               each.bytes);
     Refusal refusal;
     refusal.code = "EGPU-V024";
     refusal.message = fmt::format("the functions called here need {} bytes of stack together", bytes);
     refusal.why = fmt::format(
-        "a program has {} bytes for all its functions: GPU memory for each is reserved for every resident thread",
-        kStackBytes);
+        "{} = {} bytes; a program has {} for all its functions: GPU memory for each is reserved for every resident "
+        "thread",
+        sum, bytes, kStackBytes);
     refusal.fix = "use smaller variables, or a map";
     return refusal;
 }

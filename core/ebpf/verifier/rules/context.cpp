@@ -111,6 +111,8 @@ Scalar context_number(const ContextField& field, const InjectionPoint& point) {
     number.variability = variability_at(field, point);
     number.expression = combine(0x700, field.offset, field.bytes);
     number.application_address = field.name == "address";
+    if (field.name == "active_lanes")
+        number.origin = Origin::of_all_lanes;
     return number;
 }
 

@@ -8,12 +8,12 @@
 namespace egpu::ebpf {
 namespace {
 
-Refusal argument_refusal(const Helper& called, unsigned argument, std::string_view must_be) {
+Refusal argument_refusal(const Helper& called, unsigned argument, std::string_view must_be, std::string fix = {}) {
     Refusal refusal;
     refusal.code = "EGPU-V018";
     refusal.message = fmt::format("argument {} of {} must be {}", argument + 1, called.name, must_be);
     refusal.why = called.summary;
-    refusal.fix = fmt::format("pass {} there", must_be);
+    refusal.fix = std::move(fix);
     return refusal;
 }
 
@@ -38,6 +38,18 @@ Refusal constant_size(const Helper& called, unsigned argument) {
     return refusal;
 }
 
+Refusal word_size(const Helper& called, unsigned argument, const Value& value) {
+    Refusal refusal =
+        argument_refusal(called, argument, "the size of a word, 4 or 8 bytes",
+                         fmt::format("{}(&value->member, number): the header adds the size", called.name));
+    if (value.is_constant()) {
+        refusal.message =
+            fmt::format("{} needs a word of 4 or 8 bytes; this one has {}", called.name, value.scalar.value());
+        refusal.fix = "make the member __u32 or __u64";
+    }
+    return refusal;
+}
+
 bool constant_between(const Value& value, std::uint64_t low, std::uint64_t high) {
     return value.is_constant() && value.scalar.value() >= low && value.scalar.value() <= high;
 }
@@ -46,11 +58,12 @@ Verdict check_constant(const Helper& called, unsigned argument, const Value& val
     if (called.id == HelperId::value && !constant_between(value, 1, 16))
         return constant_size(called, argument);
     if (called.id == HelperId::argument && !constant_between(value, 0, 1023))
-        return argument_refusal(called, argument, "a constant number of a parameter, from 0");
+        return argument_refusal(called, argument, "a constant number of a parameter, from 0",
+                                "egpu_arg(ctx, 0) is the first one");
     if (called.id == HelperId::map_update_elem && !constant_between(value, 0, 2))
-        return argument_refusal(called, argument, "BPF_ANY, BPF_NOEXIST or BPF_EXIST");
+        return argument_refusal(called, argument, "BPF_ANY, BPF_NOEXIST or BPF_EXIST", "BPF_ANY writes in any case");
     if (called.changes_word() && !constant_between(value, 4, 4) && !constant_between(value, 8, 8))
-        return argument_refusal(called, argument, "the size of a word, 4 or 8 bytes");
+        return word_size(called, argument, value);
     if (!value.is_constant())
         return argument_refusal(called, argument, "a constant");
     return std::nullopt;
@@ -80,7 +93,8 @@ Verdict check_memory(const Scene& scene, const Helper& called, unsigned argument
 /// A word of a map's value: shards of per-SM maps are added up when read, and a sum of extremes is none.
 Verdict check_word(const Scene& scene, const Helper& called, unsigned argument, const Value& value) {
     if (!value.is_map_pointer())
-        return argument_refusal(called, argument, "a pointer into a map's value");
+        return argument_refusal(called, argument, "a pointer into a map's value",
+                                "look the value up first, and pass the address of a member: &value->member");
     const MapDefinition& map = scene.map(value.map);
     if (!map.per_sm())
         return std::nullopt;
@@ -99,7 +113,8 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
             return std::nullopt;
         case ArgumentKind::map:
             if (value.kind != Kind::map_object)
-                return argument_refusal(called, argument, "a map of this object");
+                return argument_refusal(called, argument, "a map of this object",
+                                        "pass the address of a map that this file defines: &my_map");
             return std::nullopt;
         case ArgumentKind::map_key:
         case ArgumentKind::map_value:
@@ -108,15 +123,17 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
             return check_word(scene, called, argument, value);
         case ArgumentKind::context:
             if (value.kind != Kind::context || !value.scalar.is_constant() || value.scalar.value() != 0)
-                return argument_refusal(called, argument, "the program's context");
+                return argument_refusal(called, argument, "the program's context", "pass ctx as the program got it");
             return std::nullopt;
         case ArgumentKind::stack_buffer:
             if (value.kind != Kind::stack)
-                return argument_refusal(called, argument, "a pointer to a variable");
+                return argument_refusal(called, argument, "a pointer to a variable",
+                                        "pass a local variable's address: &value");
             return std::nullopt;
         case ArgumentKind::stack_word:
             if (value.kind != Kind::stack)
-                return argument_refusal(called, argument, "a pointer to a 64-bit variable");
+                return argument_refusal(called, argument, "a pointer to a 64-bit variable",
+                                        "pass the address of a local __u64: &value");
             return std::nullopt;
         case ArgumentKind::constant:
             return check_constant(called, argument, value);
@@ -145,7 +162,7 @@ Verdict check_helper(const Scene& scene, const Helper*& called) {
     const auto number = static_cast<std::uint32_t>(scene.instruction().immediate);
     called = helper(number);
     if (called == nullptr)
-        return unknown_helper(number);
+        return unknown_helper(scene, number);
     if (auto refusal = check_event(scene, *called))
         return refusal;
     if (auto refusal = check_lanes(scene, *called))

@@ -24,7 +24,10 @@ Verdict check_lanes(const Scene& scene, const Helper& called) {
         refusal.message = fmt::format("{} in a program that one lane runs", called.name);
         refusal.why = fmt::format("{} is run once for all lanes that are there: the others have no value to give",
                                   scene.program.section);
-        refusal.fix = "SEC(\"gpu/...\") is run by each lane; ctx->bytes and ctx->active_lanes are of all of them";
+        const bool bytes = scene.context == ContextKind::mem && scene.program.point.granularity == Granularity::warp;
+        refusal.fix = bytes ? "in gpu.warp, ctx->bytes is already the sum over the lanes; for other values use "
+                              "SEC(\"gpu/...\"), which each lane runs"
+                            : "SEC(\"gpu/...\") is run by each lane";
         return refusal;
     }
     const bool apart = std::ranges::any_of(

@@ -17,9 +17,34 @@ std::string offered() {
     return names;
 }
 
+/// bpf_probe_read() and its kin, which BPF_CORE_READ() calls too.
+bool reads_memory(std::uint32_t number) {
+    return number == 4 || number == 45 || (number >= 112 && number <= 115);
+}
+
+/// The field of the context that a helper is asked to read.
+std::string field_asked(const Scene& scene) {
+    const Value from = scene.state.get(3);
+    const Value bytes = scene.state.get(2);
+    if (!from.scalar.is_constant() || !bytes.is_constant())
+        return "field";
+    const ContextField* field = field_at(scene.context, static_cast<std::uint32_t>(from.scalar.value()),
+                                         static_cast<std::uint32_t>(bytes.scalar.value()));
+    return field == nullptr ? "field" : std::string(field->name);
+}
+
+Refusal context_is_no_memory(const Scene& scene, std::string_view name) {
+    Refusal refusal;
+    refusal.code = "EGPU-V017";
+    refusal.message = fmt::format("{} is not available on a GPU", name);
+    refusal.why = "a context is a list of values, not memory, and each is there without a helper";
+    refusal.fix = fmt::format("a context's fields are read directly: ctx->{}", field_asked(scene));
+    return refusal;
+}
+
 }  // namespace
 
-Refusal unknown_helper(std::uint32_t number) {
+Refusal unknown_helper(const Scene& scene, std::uint32_t number) {
     Refusal refusal;
     refusal.code = "EGPU-V017";
     if (static_cast<std::int32_t>(number) == kMissingFieldCall) {
@@ -30,7 +55,9 @@ Refusal unknown_helper(std::uint32_t number) {
     }
     const Unavailable* said = unavailable(number);
     const std::string_view name = said != nullptr && !said->name.empty() ? said->name : linux_helper_name(number);
-    refusal.message = name.empty() ? fmt::format("helper {:#x} is unknown", number)
+    if (reads_memory(number) && scene.state.get(3).kind == Kind::context)
+        return context_is_no_memory(scene, name);
+    refusal.message = name.empty() ? fmt::format("helper {} ({:#x}) is unknown", number, number)
                                    : fmt::format("{} is not available on a GPU", name);
     refusal.why = said != nullptr ? said->why
                   : name.empty()  ? "it is a helper of a newer egpu, or of a newer Linux"

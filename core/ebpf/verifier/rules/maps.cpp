@@ -7,11 +7,12 @@
 namespace egpu::ebpf {
 namespace {
 
-Refusal unavailable(const MapDefinition& map, std::string what, std::string fix) {
+Refusal unavailable(const MapDefinition& map, std::string what, std::string fix,
+                    std::string why = "this version of egpu doesn't have it yet") {
     Refusal refusal;
     refusal.code = "EGPU-V022";
     refusal.message = fmt::format("map '{}' {}", map.name, what);
-    refusal.why = "this version of egpu doesn't have it yet";
+    refusal.why = std::move(why);
     refusal.fix = std::move(fix);
     return refusal;
 }
@@ -26,10 +27,14 @@ Verdict check_map_available(const Scene& scene, std::uint32_t index) {
     const MapDefinition& map = scene.map(index);
     if (map.type == MapType::lru_hash)
         return unavailable(map, "is an LRU hash, which is not available yet",
-                           "BPF_MAP_TYPE_HASH with enough max_entries; when it is full that is counted and shown");
+                           "BPF_MAP_TYPE_HASH with enough max_entries; when it is full that is counted and shown",
+                           "no entry makes room for another while a GPU runs");
     if (map.type == MapType::ringbuf)
-        return unavailable(map, "is a ring buffer, which is not available yet",
-                           "count in a BPF_MAP_TYPE_HASH or BPF_MAP_TYPE_PERCPU_HASH");
+        return unavailable(
+            map, "is a ring buffer",
+            "count in a BPF_MAP_TYPE_HASH whose key says what is to be told apart (ctx->launch, say), or "
+            "write the last N into a BPF_MAP_TYPE_ARRAY at index ctx->launch % N",
+            "no event leaves a GPU one by one yet");
     if (map.placement == Placement::device)
         return std::nullopt;
     const char* flag = map.placement == Placement::mapped ? "EGPU_F_MAPPED" : "EGPU_F_LINUX";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ebpf/helpers/helpers.hpp"
 #include "ebpf/isa/instruction.hpp"
@@ -94,6 +95,9 @@ Verdict check_constants(const Scene& scene, const MemoryAccess& access);
 Verdict check_pointer_arithmetic(const Scene& scene, const Value& left, const Value& right);
 Verdict check_comparison(const Scene& scene, const Value& left, const Value& right);
 // sharing.cpp: V014, V015, V020
+/// What changes a shared value at once, as a fix.
+inline constexpr const char* kUpdatesAtOnce =
+    "egpu_max(word, value) keeps a maximum, egpu_min a minimum, __sync_fetch_and_add a count, all at once";
 Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
 /// A value that bpf_map_update_elem writes: not made from what the same map holds.
 Verdict check_update_source(const Scene& scene, std::uint32_t map, const Scalar& content);
@@ -109,7 +113,7 @@ Verdict check_global_data(const Scene& scene);
 /// A helper that asks all lanes that fire together is called where all of them come.
 Verdict check_lanes(const Scene& scene, const Helper& called);
 // linux_helpers.cpp: V017
-Refusal unknown_helper(std::uint32_t number);
+Refusal unknown_helper(const Scene& scene, std::uint32_t number);
 // helpers.cpp: V018, V019
 Verdict check_helper(const Scene& scene, const Helper*& called);
 /// The memory a helper's argument points to, as an access; bytes 0 where the kind has none.
@@ -117,7 +121,12 @@ MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned 
 // calls.cpp: V023, V024
 Verdict check_local_call(const Scene& scene, std::uint32_t target);
 Verdict check_return(const Scene& scene);
-Verdict check_stack_depth(const Scene& scene, std::uint32_t bytes);
+/// Of functions that call one another, the outermost first.
+struct FunctionStack {
+    std::uint32_t function = 0;  ///< its first instruction
+    std::uint32_t bytes = 0;
+};
+Verdict check_stack_depth(const Scene& scene, const std::vector<FunctionStack>& chain);
 // budget.cpp: V009, V010, V011
 /// Of a loop from `start` to its jump back, an instruction of the line that says for or while; `back` where none does.
 std::uint32_t place_of_loop(const Program& program, std::uint32_t start, std::uint32_t back);
@@ -131,7 +140,15 @@ std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called)
 std::optional<Refusal> note_compare_exchange(const Scene& scene, const MemoryAccess& access);
 std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access);
 Refusal note_constant_index();
-std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access);
+std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
+/// A field that differs from lane to lane, in a program that runs for one of them.
+std::optional<Refusal> note_leaders_field(const Scene& scene, const ContextField& field);
+/// Each lane adds what is one number for all of them.
+std::optional<Refusal> note_added_by_all(const Scene& scene, const MemoryAccess& access, const Value& added);
+/// The constant index of an array, beyond its end.
+std::optional<Refusal> note_index(const Scene& scene, const Helper& called, const MemoryAccess& key);
+/// An update of an array's element on condition that it isn't there.
+std::optional<Refusal> note_never_absent(const Scene& scene, const Helper& called);
 
 /// "t" of `t = lookup()` at the lookup that gave a map value, or "the value of map 'traffic'".
 std::string name_of(const Scene& scene, const Value& map_value, std::string* variable = nullptr);

@@ -39,7 +39,13 @@ const Update* update_in_place(const Scene& scene) {
     return nullptr;
 }
 
-constexpr const char* kTryInLoop = "__sync_val_compare_and_swap in a loop with a small bound";
+constexpr const char* kTryInLoop = "else __sync_val_compare_and_swap in a loop with a small bound";
+
+/// "previous" of "r->previous".
+std::string member_of(const std::string& expression) {
+    const auto behind = expression.find_last_of(".>");
+    return behind == std::string::npos ? expression : expression.substr(behind + 1);
+}
 
 /// `__sync_fetch_and_add(&t->n, n) instead of t->n += n`, and what must be changed for that to be possible.
 std::string atomic_instead(const Update& update, const MapDefinition& map, std::uint32_t bytes,
@@ -53,7 +59,7 @@ std::string atomic_instead(const Update& update, const MapDefinition& map, std::
     const bool counts = update.written == "++" || update.written == "--";
     const std::string written = counts ? std::string(update.written) : fmt::format(" {} n", update.written);
     if (*update.atomic == '\0')
-        return fix + kTryInLoop;
+        return fix + "__sync_val_compare_and_swap in a loop with a small bound";
     return fix + fmt::format("__sync_fetch_and_{}({}, {}) instead of {}{}", update.atomic, address, counts ? "1" : "n",
                              value, written);
 }
@@ -75,9 +81,8 @@ Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::stri
         fmt::format("{} gets a value made from what map '{}' holds, in two steps", what, scene.map(map).name);
     refusal.why =
         "all threads of the GPU do this at once: what others store between this thread's read and its store is lost";
-    refusal.fix = fmt::format(
-        "to count, __sync_fetch_and_add({}, n); else {}; a copy of another value belongs in a map of its own", address,
-        kTryInLoop);
+    refusal.fix =
+        fmt::format("{}; {}; a copy of another value belongs in a map of its own", kUpdatesAtOnce, kTryInLoop);
     return refusal;
 }
 
@@ -116,7 +121,7 @@ Verdict check_exchange(const Scene& scene, const MemoryAccess& access, const Val
     refusal.message = fmt::format("{} is exchanged for a value made from what it, or another of map '{}', held before",
                                   name_of(scene, access.pointer), scene.map(access.pointer.map).name);
     refusal.why = "the exchange itself is atomic, reading before it is not: what others store between the two is lost";
-    refusal.fix = fmt::format("to count, __sync_fetch_and_add; else {}", kTryInLoop);
+    refusal.fix = fmt::format("{}; {}", kUpdatesAtOnce, kTryInLoop);
     return refusal;
 }
 
@@ -124,9 +129,18 @@ Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const
     const MapDefinition& map = scene.map(access.pointer.map);
     const bool from_itself = (stored.is_scalar() && (stored.scalar.loaded_from & map_bit(access.pointer.map)) != 0) ||
                              (stored.kind == Kind::partial_sum && stored.map == access.pointer.map);
-    if (from_itself)
-        return read_modify_write(scene, access.pointer.map, name_of(scene, access.pointer), stored_expression(scene),
-                                 access.bytes);
+    if (from_itself) {
+        const std::string expression = stored_expression(scene);
+        Refusal refusal =
+            read_modify_write(scene, access.pointer.map, name_of(scene, access.pointer), expression, access.bytes);
+        const Span span = span_of(access);
+        const bool copy = stored.scalar.origin == Origin::map_value && span.exact &&
+                          stored.scalar.origin_offset != span.first && !expression.empty();
+        if (copy)
+            refusal.fix = fmt::format("put '{}' into a map of its own; the two can then be of different moments",
+                                      member_of(expression));
+        return refusal;
+    }
     if (auto refusal = check_number(scene, stored, "stored in a map"))
         return refusal;
     if (!map.per_sm())

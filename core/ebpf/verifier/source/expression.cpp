@@ -214,4 +214,17 @@ std::string assigned_name(std::string_view text, std::uint32_t column) {
     return std::string(text.substr(start, end - start));
 }
 
+std::string declared_function(std::string_view text) {
+    for (std::size_t open = text.find('('); open != std::string_view::npos; open = text.find('(', open)) {
+        const std::size_t start = word_start(text, open);
+        const std::string_view name = text.substr(start, open - start);
+        if (name.empty())
+            return {};
+        if (name != "__attribute__" && name != "SEC")
+            return std::string(name);
+        open = after_bracket(text, open);
+    }
+    return {};
+}
+
 }  // namespace egpu::ebpf

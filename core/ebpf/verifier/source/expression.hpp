@@ -28,4 +28,7 @@ bool is_call_at(std::string_view text, std::uint32_t column);
 /// "t" of `struct traffic *t = lookup(...)`, where the column is that of the right side; "" where there is none.
 std::string assigned_name(std::string_view text, std::uint32_t column);
 
+/// "f" of `static __noinline int f(int n)`; "" where a line declares no function.
+std::string declared_function(std::string_view text);
+
 }  // namespace egpu::ebpf

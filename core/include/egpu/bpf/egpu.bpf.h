@@ -98,7 +98,7 @@ struct egpu_mem_ctx {			/* load, store, atomic, mem, async_copy, load_return, at
 	egpu_address_t address;		/* lane; in a per-warp program: the leader's */
 	__u32 bytes;			/* warp; bytes_per_lane x lanes that fire: all of the warp's, or 1 */
 	__u32 sectors;			/* warp; distinct 32-byte sectors (global, local); gpu.warp only */
-	egpu_cycles_t latency;		/* warp; _return only: from issue to value */
+	egpu_cycles_t latency;		/* warp, in a program of each thread the lane's own; _return only: from issue to value */
 } EGPU_CTX;
 
 #define EGPU_OPTION(type, name, value, help) \
@@ -114,11 +114,14 @@ static __u64 (*const egpu_time_ns)(void) = (void *)0x10002;
 
 /* The value for a key, made of zeroes when absent; NULL only when the map is
  * full (counted, and shown). A key of "site" fields only costs nothing: its
- * entry is made when the probe is attached, its address is a constant. */
+ * entry is made when the probe is attached, its address is a constant. Any other
+ * key of a hash is searched for each time, an index of an array is computed. */
 static void *(*const egpu_map_lookup_or_init)(void *map, const void *key) = (void *)0x10003;
 
 /* The lane's value loaded, stored or exchanged; size is a constant, 1 to 16.
- * 0, or -EINVAL where the event has none (a load before it is done). */
+ * Where the access moves more bytes than that, the first ones; where it moves
+ * fewer, zeroes follow them. 0 in both cases, or -EINVAL where the event has
+ * none (a load before it is done). */
 static long (*const egpu_value)(void *ctx, void *to, __u32 size) = (void *)0x10004;
 
 /* The n-th kernel parameter's bytes, n a constant; only for parameters of up to 8 bytes. */
