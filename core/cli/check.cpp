@@ -45,6 +45,9 @@ void check_program(const host::LoadedProbe& probe, const host::CheckedProgram& c
 }
 
 void check_probe(const host::LoadedProbe& probe, const CheckOptions& options, Tally& tally) {
+    if (!options.quiet)
+        for (const auto& warning : probe.object->warnings)
+            fmt::print("{}", to_text(warning));
     for (const auto& checked : probe.programs)
         check_program(probe, checked, options, tally);
     if (!options.quiet)

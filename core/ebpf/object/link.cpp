@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "ebpf/object/clang_messages.hpp"
+
 namespace egpu::ebpf {
 namespace {
 
@@ -32,6 +34,15 @@ std::string symbol_name(const Source& source, const ElfSymbol& symbol) {
 Diagnostic damaged(std::string_view what) {
     return error("EGPU-B052", fmt::format("a relocation is damaged: {}", what),
                  "compile it again with clang -target bpf -g -O2");
+}
+
+Diagnostic undefined_function(const std::string& name) {
+    const bool is_helper = name.starts_with("egpu_") || name.starts_with("bpf_");
+    const auto meant = meant_helper(name);
+    if (is_helper && !meant.empty())
+        return error("EGPU-B051", fmt::format("'{}' is no helper of egpu", name), meant);
+    return error("EGPU-B051", fmt::format("'{}' is called, and not defined in the object", name),
+                 "define it in the same file, or make it static inline");
 }
 
 }  // namespace
@@ -166,9 +177,7 @@ Result<const Function*> Linker::callee(const Function& function, std::uint32_t a
             symbol.value > INT32_MAX)
             return damaged(fmt::format("type {} at a call", relocation->type));
         if (symbol.section == 0)
-            return error("EGPU-B051",
-                         fmt::format("'{}' is called, and not defined in the object", symbol_name(source_, symbol)),
-                         "define it in the same file, or make it static inline");
+            return undefined_function(symbol_name(source_, symbol));
         section = symbol.section;
         target += static_cast<std::int64_t>(symbol.value / 8);
     }
