@@ -131,13 +131,17 @@ std::string hint_for(std::string_view text) {
         return "bpf/bpf_helpers.h comes with libbpf: apt install libbpf-dev";
     if (has(text, "undeclared identifier") && is_of_cuda(name))
         return "a program has ctx->thread, ctx->block, ctx->block_dim and ctx->grid_dim";
-    if (has(text, "unknown type name 'egpu_") || has(text, "'SEC' is invalid") || has(text, "function 'SEC'") ||
-        has(text, "unknown type name '__uint'") || has(text, "incomplete definition of type 'struct egpu_") ||
-        has(text, "type specifier missing") || has(text, "type name requires a specifier"))
-        return "a program begins with #include <egpu/bpf/egpu.bpf.h>";
     if (has(text, "unable to create target"))
         return "this clang can't make eBPF: set EGPU_CLANG to one that can";
     return has(text, "undeclared function") || has(text, "implicit declaration of function") ? meant_helper(name) : "";
+}
+
+/// Where SEC, __uint and egpu's types are unknown, whatever clang makes of them.
+bool lacks_header(std::string_view output) {
+    return std::ranges::any_of(std::array{"unknown type name 'egpu_", "'SEC' is invalid", "function 'SEC'",
+                                          "unknown type name '__uint'", "incomplete definition of type 'struct egpu_",
+                                          "type specifier missing", "type name requires a specifier"},
+                               [&](std::string_view words) { return has(output, words); });
 }
 
 Diagnostic to_diagnostic(const Message& message, std::string_view code) {
@@ -182,6 +186,8 @@ std::vector<Diagnostic> clang_errors(const std::string& path, std::string_view o
         errors.back().where.file = path;
         errors.back().detail = output.substr(0, output.find_last_not_of('\n') + 1);
     }
+    if (lacks_header(output))
+        errors.front().hints.emplace_back("a program begins with #include <egpu/bpf/egpu.bpf.h>");
     return errors;
 }
 

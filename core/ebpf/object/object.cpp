@@ -145,8 +145,10 @@ Diagnostic Reader::no_gpu_program(const std::vector<const Function*>& others) co
                              source_.elf.sections()[others[i]->section].name.substr(0, kNameLimit));
     if (others.size() > kMost)
         found += fmt::format(" and {} more", others.size() - kMost);
-    const auto wrong = error("EGPU-B004", "the object has no program for a GPU" + found,
-                             "a program for a GPU begins with SEC(\"gpu/...\")");
+    auto wrong = error("EGPU-B004", "the object has no program for a GPU" + found,
+                       "a program for a GPU begins with SEC(\"gpu/...\")");
+    if (std::ranges::any_of(others, [&](const Function* other) { return is_kernel_probe(section_of(*other)); }))
+        wrong.hints.emplace_back("programs for bpftime are functions named cuda__...");
     return others.empty() ? here(wrong)
                           : source_.at(wrong, source_.elf.sections()[others[0]->section].name, others[0]->first);
 }
