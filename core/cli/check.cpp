@@ -10,6 +10,7 @@
 #include "ebpf/verifier/report.hpp"
 #include "host/probesets/asked.hpp"
 #include "host/probesets/search.hpp"
+#include "host/programs/memory.hpp"
 #include "host/programs/programs.hpp"
 
 namespace egpu::cli {
@@ -44,7 +45,14 @@ void check_program(const host::LoadedProbe& probe, const host::CheckedProgram& c
     fmt::print("{}", ebpf::check_report(*probe.object, program, *checked.verification));
 }
 
-void check_probe(const host::LoadedProbe& probe, const CheckOptions& options, Tally& tally) {
+void check_probe(const host::LoadedProbe& probe, const CheckOptions& options, Tally& tally,
+                 std::uint64_t gpu_memory = host::kGpuMemory) {
+    if (!options.quiet) {
+        for (const auto& warning : probe.object->warnings)
+            fmt::print("{}", to_text(warning));
+        if (const auto warning = host::too_large_maps(*probe.object, gpu_memory))
+            fmt::print("{}", to_text(*warning));
+    }
     for (const auto& checked : probe.programs)
         check_program(probe, checked, options, tally);
     if (!options.quiet)
@@ -62,8 +70,9 @@ void check_set(const std::string& file, const CheckOptions& options, const ebpf:
         ++tally.refused;
         return;
     }
+    const auto& memory = asked->settings.gpu_memory_bytes;
     for (const auto& probe : asked->probes)
-        check_probe(probe, options, tally);
+        check_probe(probe, options, tally, memory ? memory->value : host::kGpuMemory);
     fmt::print("{}  probe set, {} probe{}, {} expectation{}\n", read.set.name, asked->probes.size(),
                asked->probes.size() == 1 ? "" : "s", asked->expectations.size(),
                asked->expectations.size() == 1 ? "" : "s");

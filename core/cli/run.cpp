@@ -26,6 +26,7 @@
 #include "cli/run_watchers.hpp"
 #include "cli/supervisor.hpp"
 #include "cli/terminal.hpp"
+#include "host/programs/memory.hpp"
 #include "host/session/session.hpp"
 
 namespace egpu::cli {
@@ -101,6 +102,16 @@ void name_linux_programs(const std::vector<host::LoadedProbe>& probes, std::vect
         say(left);
         said.push_back(to_text(left));
     }
+}
+
+/// Before the program starts: kernels whose maps find no room run their originals.
+void warn_of_large_maps(const std::vector<host::LoadedProbe>& probes, std::uint64_t limit,
+                        std::vector<std::string>& said) {
+    for (const auto& probe : probes)
+        if (const auto warning = host::too_large_maps(*probe.object, limit)) {
+            say(*warning);
+            said.push_back(to_text(*warning));
+        }
 }
 
 /// What a run is made with, once everything that it names is loaded.
@@ -281,6 +292,7 @@ RunOutcome run_program(const RunOptions& options) {
     name_linux_programs(asked->probes, plan.said);
     if (!all_usable(asked->probes, settled.strict, plan.said))
         return failed(host::kCannot);
+    warn_of_large_maps(asked->probes, settled.gpu_memory_bytes, plan.said);
     if (options.overhead && (settled.sample_launches > 1 || settled.launches != host::LaunchWindow{})) {
         say(error("EGPU-X055",
                   fmt::format("--overhead and {} can't be had at once: both decide which launches run the probes",

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "cli/quantities.hpp"
+#include "host/programs/memory.hpp"
 
 namespace egpu::cli {
 namespace {
 
 constexpr std::uint64_t kWaitNs = 2'000'000'000;
-constexpr std::uint64_t kGpuMemory = std::uint64_t{64} << 20;
 constexpr std::uint64_t kReserve = std::uint64_t{5} << 20;
 
 template <typename T>
@@ -146,7 +146,8 @@ Settled settle(const RunSettingOptions& options, const GivenSettings& given, con
     Settled settled;
     settled.wait_ms =
         static_cast<std::uint32_t>(given.wait_ns.value_or(of_set(sets.wait_ns).value_or(kWaitNs)) / 1'000'000);
-    settled.gpu_memory_bytes = given.gpu_memory_bytes.value_or(of_set(sets.gpu_memory_bytes).value_or(kGpuMemory));
+    settled.gpu_memory_bytes =
+        given.gpu_memory_bytes.value_or(of_set(sets.gpu_memory_bytes).value_or(host::kGpuMemory));
     settled.reserve_bytes = given.reserve_bytes;
     settled.sample_launches = given.sample_launches.value_or(of_set(sets.sample_launches).value_or(1));
     settled.sampling = given.sampling.value_or(Sampling{});

@@ -13,15 +13,15 @@ namespace {
 constexpr std::string_view kEntry = "kprobe/", kExit = "kretprobe/";
 constexpr std::string_view kMemory = "__memcapture", kDirect = "__directly_run";
 
-bool is_kernel_probe(std::string_view section) {
-    return section.starts_with(kEntry) || section.starts_with(kExit);
-}
-
 std::string_view target_of(std::string_view section) {
     return section.substr(section.find('/') + 1);
 }
 
 }  // namespace
+
+bool is_kernel_probe(std::string_view section) {
+    return section.starts_with(kEntry) || section.starts_with(kExit);
+}
 
 bool is_bpftime_program(std::string_view section, std::string_view program) {
     return is_kernel_probe(section) &&

@@ -48,6 +48,8 @@ bool is_gpu_section(std::string_view section);
 /// True for a program written for bpftime's GPU attachments: in a section of a kernel probe, with a name that begins
 /// with "cuda__".
 bool is_bpftime_program(std::string_view section, std::string_view program);
+/// True for the section of a kernel probe ("kprobe/...", "kretprobe/..."), of Linux or of bpftime.
+bool is_kernel_probe(std::string_view section);
 /// The injection point that means the same; what egpu can't do is refused (EGPU-B016).
 Result<InjectionPoint> parse_bpftime_section(std::string_view section);
 

@@ -71,6 +71,22 @@ Diagnostic unknown(std::string_view section, std::string_view what, std::string_
     return diagnostic;
 }
 
+/// An event that none is called, where what was meant can be told from its form.
+Diagnostic unknown_event(std::string_view section, std::string_view typed) {
+    const auto instead = [&](std::string hint) {
+        return error("EGPU-B010", fmt::format("unknown event '{}' in section \"{}\"", typed, section), std::move(hint));
+    };
+    const auto names = event_names();
+    if (const auto colon = typed.find(':'); colon != std::string_view::npos)
+        if (const auto meant = nearest(typed.substr(0, colon), names); !meant.empty())
+            return instead(fmt::format("did you mean 'gpu/{}/{}'?", meant, typed.substr(colon + 1)));
+    if (typed.find_first_of(",|+") != std::string_view::npos)
+        return instead("a program has one event; mem is load, store and atomic");
+    if (typed == "kernel" || typed == "entry" || typed == "exit")
+        return instead(fmt::format("did you mean 'kernel_{}'?", typed == "exit" ? "exit" : "entry"));
+    return unknown(section, "event", typed, names);
+}
+
 /// Cuts the text up to the first `separator` off `rest`.
 std::string_view take_until(std::string_view& rest, char separator) {
     const auto at = rest.find(separator);
@@ -134,7 +150,10 @@ Result<InjectionPoint> parse_section(std::string_view section) {
     if (!head.empty()) {
         head.remove_prefix(1);
         const auto granularity = index_of(kGranularities, head);
-        if (!granularity || *granularity == 0)  // "each thread" is written by naming none
+        if (granularity && *granularity == 0)
+            return error("EGPU-B010", fmt::format("unknown granularity 'thread' in section \"{}\"", section),
+                         fmt::format("gpu/ alone runs for each thread: gpu/{}", rest));
+        if (!granularity)
             return unknown(section, "granularity", head, {"warp", "block", "grid"});
         point.granularity = static_cast<Granularity>(*granularity);
     }
@@ -144,7 +163,7 @@ Result<InjectionPoint> parse_section(std::string_view section) {
     const std::string_view event = take_until(space, '.');
     const auto row = std::find_if(kEvents.begin(), kEvents.end(), [&](const EventRow& r) { return r.name == event; });
     if (row == kEvents.end())
-        return unknown(section, "event", event, event_names());
+        return unknown_event(section, event);
     point.event = row->event;
     if (has_space) {
         const auto index = index_of(kSpaces, space);

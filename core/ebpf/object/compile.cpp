@@ -18,6 +18,7 @@
 
 #include "base/child_output.hpp"
 #include "base/files.hpp"
+#include "ebpf/object/clang_messages.hpp"
 #include "ebpf/object/object.hpp"
 
 extern char** environ;
@@ -142,66 +143,10 @@ Outcome run(const std::vector<std::string>& arguments) {
     return outcome;
 }
 
-/// Puts the first "file:line:column: error: text" of clang's output in a diagnostic's own form.
-void take_first_error(std::string_view output, Diagnostic& diagnostic) {
-    for (std::string_view rest = output; !rest.empty();) {
-        const auto line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        const auto at = line.find("error: ");
-        if (at == std::string_view::npos)
-            continue;
-        diagnostic.message = line.substr(at + 7);
-        std::string_view place = line.substr(0, at);  // "file:line:column: " or with "fatal " behind
-        std::array<std::uint32_t, 2> numbers{};       // column, line
-        place = place.substr(0, place.rfind(": "));
-        for (auto& number : numbers) {
-            const auto colon = place.rfind(':');
-            if (colon == std::string_view::npos)
-                return;
-            number =
-                static_cast<std::uint32_t>(std::strtoul(std::string(place.substr(colon + 1)).c_str(), nullptr, 10));
-            place = place.substr(0, colon);
-        }
-        diagnostic.where = {std::string(place), numbers[1], numbers[0], 0};
-        return;
-    }
-}
-
-/// Clang's text without the line that the diagnostic's own first line repeats; the source line below it stays.
-std::string without_first_error(std::string text) {
-    const auto at = text.find("error: ");
-    if (at == std::string::npos)
-        return text;
-    const auto begin = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1;
-    const auto end = text.find('\n', at);
-    return text.erase(begin, end == std::string::npos ? end : end + 1 - begin);
-}
-
-Diagnostic compile_error(const std::string& path, const Outcome& outcome) {
-    auto diagnostic = error("EGPU-B061", fmt::format("clang can't compile {}", path));
-    diagnostic.where.file = path;
-    take_first_error(outcome.output, diagnostic);
-    if (outcome.output.find("'bpf/bpf_helpers.h' file not found") != std::string::npos)
-        diagnostic.hints.push_back("bpf/bpf_helpers.h comes with libbpf: apt install libbpf-dev");
-    if (outcome.output.find("unknown type name 'egpu_") != std::string::npos ||
-        outcome.output.find("'SEC' is invalid") != std::string::npos ||
-        outcome.output.find("implicit declaration of function 'SEC'") != std::string::npos ||
-        outcome.output.find("unknown type name '__uint'") != std::string::npos ||
-        outcome.output.find("incomplete definition of type 'struct egpu_") != std::string::npos ||
-        outcome.output.find("type specifier missing") != std::string::npos ||
-        outcome.output.find("type name requires a specifier") != std::string::npos)
-        diagnostic.hints.push_back("a program begins with #include <egpu/bpf/egpu.bpf.h>");
-    if (outcome.output.find("unable to create target") != std::string::npos)
-        diagnostic.hints.push_back("this clang can't make eBPF: set EGPU_CLANG to one that can");
-    diagnostic.detail = without_first_error(outcome.output);
-    while (diagnostic.detail.ends_with('\n'))
-        diagnostic.detail.pop_back();
-    return diagnostic;
-}
-
 }  // namespace
 
-Result<std::vector<std::byte>> compile_source(const std::string& path, const std::string& include_folder) {
+Result<std::vector<std::byte>> compile_source(const std::string& path, const std::string& include_folder,
+                                              std::vector<Diagnostic>* warnings) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored))
         return error("EGPU-X001", fmt::format("{} is not a regular file", path));
@@ -223,6 +168,7 @@ Result<std::vector<std::byte>> compile_source(const std::string& path, const std
                                        "-O2",
                                        "-Wall",
                                        "-fno-color-diagnostics",
+                                       "-fno-crash-diagnostics",  // else it leaves files behind
                                        kMachineMacro,
                                        "-I" + include_folder,
                                        "-idirafter",
@@ -238,7 +184,9 @@ Result<std::vector<std::byte>> compile_source(const std::string& path, const std
         return error("EGPU-B062",
                      fmt::format("{} took longer than {} s on {} and was ended", *clang, kPatience.count(), path));
     if (!WIFEXITED(outcome.status) || WEXITSTATUS(outcome.status) != 0)
-        return compile_error(path, outcome);
+        return clang_errors(path, outcome.output);
+    if (warnings != nullptr)
+        *warnings = clang_warnings(outcome.output);
     return read_file(object, kObjectLimit);
 }
 

@@ -83,9 +83,10 @@ Result<LocalField> resolve(const Source& source, const CoreRelocation& relocatio
     field.structure = name.substr(0, name.find("___"));
     if (Btf::kind(type) != BTF_KIND_STRUCT ||
         (field.structure != "egpu_kernel_ctx" && field.structure != "egpu_mem_ctx"))
-        return error("EGPU-B040",
-                     fmt::format("a program for the GPU relocates '{}' of the Linux kernel", field.structure),
-                     "only egpu_kernel_ctx and egpu_mem_ctx can be relocated in programs for the GPU");
+        return error(
+            "EGPU-B040",
+            fmt::format("'{}' is not a context of egpu, and a GPU has no other structs to relocate", field.structure),
+            "take struct egpu_mem_ctx *; what the Linux kernel has can't be read on a GPU");
     field.context = field.structure == "egpu_kernel_ctx" ? ContextKind::kernel : ContextKind::mem;
     if (path->front() != 0)
         return error("EGPU-B040", fmt::format("'{}' is used as an array", field.structure),

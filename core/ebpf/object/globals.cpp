@@ -50,26 +50,56 @@ std::vector<Variable> variables_of(const Source& source, std::uint32_t section) 
                 continue;
             const bool is_static = reinterpret_cast<const btf_var*>(variable + 1)->linkage == BTF_VAR_STATIC;
             const auto place = is_static ? places.end() : places.find(source.btf.name(variable));
-            variables.push_back({std::string(source.btf.name(variable)), variable->type,
-                                 place == places.end() ? row.offset : static_cast<std::uint32_t>(place->second)});
+            variables.push_back({std::string(source.btf.name(variable)), row.type, variable->type,
+                                 place == places.end() ? row.offset : static_cast<std::uint32_t>(place->second),
+                                 row.size});
         }
     }
     std::ranges::stable_sort(variables, {}, &Variable::offset);
     return variables;
 }
 
+/// Clang calls what it makes of a struct "name.0", "name.1", ...
+std::string_view whole_name(std::string_view name) {
+    const auto end = name.find_last_not_of("0123456789");
+    return end != std::string_view::npos && end != 0 && name[end] == '.' ? name.substr(0, end) : name;
+}
+
 Result<TypeShape> shape_of(const Source& source, std::uint32_t section) {
     const auto variables = variables_of(source, section);
     const std::uint64_t room = source.elf.sections()[section].bytes;
     if (variables.size() > kVariableLimit)
-        return error("EGPU-B025", fmt::format("more than {} of them", kVariableLimit), "keep them in an array");
+        return error("EGPU-B025", fmt::format("a section has more than {} global variables", kVariableLimit),
+                     "keep them in an array");
     for (const auto& variable : variables) {
         const auto bytes = source.btf.bytes_of(variable.type);
+        // Of one whose values are 0 and another, clang keeps which of both; of a struct, maybe some members.
+        if (bytes && variable.held < *bytes)
+            return error("EGPU-B025",
+                         variable.held == 1 ? fmt::format("clang made a 1-byte flag of '{}'", variable.name)
+                                            : fmt::format("clang kept {} of {} bytes of '{}'", variable.held, *bytes,
+                                                          whole_name(variable.name)),
+                         "declare it volatile, or not static");
         if (!bytes || variable.offset > room || *bytes > room - variable.offset)
             return error("EGPU-B025", fmt::format("'{}' is outside its section", variable.name),
                          "compile it again with clang -target bpf -g -O2");
     }
     return describe(source.btf, variables);
+}
+
+/// Of a section with a variable that is set to an address.
+Diagnostic holds_address(const Source& source, std::uint32_t section) {
+    const auto at = source.elf.relocations(section).front().offset;
+    const auto variables = variables_of(source, section);
+    const auto behind = std::ranges::upper_bound(variables, at, {}, &Variable::offset);
+    if (behind == variables.begin())
+        return error("EGPU-B025", "a global variable holds an address", "keep numbers in it, not pointers");
+    const auto& variable = *std::prev(behind);
+    if (source.btf.tag_of(variable.id, "egpu.help:"))
+        return error("EGPU-B025", fmt::format("option '{}' is a pointer", variable.name),
+                     "an option is a number, an enum or a bool");
+    return error("EGPU-B025", fmt::format("global variable '{}' holds an address", variable.name),
+                 "keep numbers in it, not pointers");
 }
 
 Result<MapDefinition> definition_of(const Source& source, std::uint32_t index, const std::string& name) {
@@ -82,8 +112,11 @@ Result<MapDefinition> definition_of(const Source& source, std::uint32_t index, c
     };
     if (section.bytes == 0 || section.bytes > kSectionBytes)
         return refused(fmt::format("have {} bytes", section.bytes), "1 MiB fits; keep more in a map");
-    if (!source.elf.relocations(index).empty())
-        return refused("hold addresses", "keep numbers in them, not pointers");
+    if (!source.elf.relocations(index).empty()) {
+        auto wrong = holds_address(source, index);
+        wrong.where.file = source.path;
+        return wrong;
+    }
     MapDefinition map;
     map.name = name;
     map.type = MapType::array;
@@ -95,7 +128,8 @@ Result<MapDefinition> definition_of(const Source& source, std::uint32_t index, c
     auto value = shape_of(source, index);
     if (!value) {
         auto wrong = value.error();
-        wrong.message = fmt::format("global variables of section '{}': {}", name, wrong.message);
+        if (wrong.code != "EGPU-B025")
+            wrong.message = fmt::format("global variables of section '{}': {}", name, wrong.message);
         wrong.where.file = source.path;
         return wrong;
     }

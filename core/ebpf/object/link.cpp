@@ -6,8 +6,12 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
+
+#include "ebpf/object/clang_messages.hpp"
 
 namespace egpu::ebpf {
 namespace {
@@ -32,6 +36,49 @@ std::string symbol_name(const Source& source, const ElfSymbol& symbol) {
 Diagnostic damaged(std::string_view what) {
     return error("EGPU-B052", fmt::format("a relocation is damaged: {}", what),
                  "compile it again with clang -target bpf -g -O2");
+}
+
+Diagnostic undefined_function(const std::string& name) {
+    const bool is_helper = name.starts_with("egpu_") || name.starts_with("bpf_");
+    const auto meant = meant_helper(name);
+    if (is_helper && !meant.empty())
+        return error("EGPU-B051", fmt::format("'{}' is no helper of egpu", name), meant);
+    return error("EGPU-B051", fmt::format("'{}' is called, and not defined in the object", name),
+                 "define it in the same file, or make it static inline");
+}
+
+/// What to write for the section of a global variable that has one of its own.
+std::string instead_of_section(std::string_view section) {
+    if (section == ".maps" || section == "license" || section == "version" || section.starts_with(".BTF"))
+        return "programs for the GPU refer to maps, constants and their own functions";
+    return fmt::format("write SEC(\".data{}{}\"), or leave the SEC out", section.starts_with('.') ? "" : ".",
+                       section.substr(0, kNameLimit));
+}
+
+/// Why the address of a function, which instruction `at` loads, is no use: the helper of Linux that it is for, where
+/// that is called near.
+Diagnostic function_address(std::span<const Instruction> function, std::size_t at) {
+    constexpr std::size_t kNear = 16;  // instructions between a call's arguments, and to the call
+    constexpr std::int32_t kForEach = 164, kLoop = 181;
+    constexpr std::uint8_t kMove = 0xb7, kMove32 = 0xb4, kMoveRegister = 0xbf;
+    std::optional<std::int32_t> turns;  // of bpf_loop's first argument, where it is a constant
+    for (std::size_t i = at - std::min(at, kNear); i < std::min(function.size(), at + kNear); ++i) {
+        const auto& each = function[i];
+        if ((each.opcode == kMove || each.opcode == kMove32) && each.destination == 1)
+            turns = each.immediate;
+        else if ((each.opcode == kCall && i < at) || (each.opcode == kMoveRegister && each.destination == 1))
+            turns.reset();
+        if (each.opcode != kCall || i < at)
+            continue;
+        if (each.source != 0 || (each.immediate != kForEach && each.immediate != kLoop))
+            break;
+        const bool is_loop = each.immediate == kLoop;
+        const std::string bound = !is_loop ? "max_entries" : turns ? std::to_string(*turns) : "n";
+        return error("EGPU-B052",
+                     fmt::format("{} isn't available on a GPU", is_loop ? "bpf_loop" : "bpf_for_each_map_elem"),
+                     fmt::format("write for (int i = 0; i < {}; i++)", bound));
+    }
+    return error("EGPU-B052", "the address of a function is taken", "call the function by its name");
 }
 
 }  // namespace
@@ -139,6 +186,10 @@ Status Linker::append(const Function& function, Program& program, std::vector<Ca
 /// One instruction of a program: `index` in the function, `position` in the program.
 Status Linker::finish(const Function& function, std::uint32_t index, const ElfRelocation* own, Program& program,
                       std::uint32_t position, std::vector<Call>& calls) const {
+    const auto is_code = [&](const ElfSymbol& symbol) {
+        return symbol.section != 0 && symbol.section < source_.elf.sections().size() &&
+               source_.elf.sections()[symbol.section].is_code();
+    };
     auto& instruction = program.instructions[position];
     if (instruction.opcode == kCall && instruction.source == kPseudoCall) {
         const auto to = callee(function, function.first + index, instruction, own);
@@ -146,6 +197,10 @@ Status Linker::finish(const Function& function, std::uint32_t index, const ElfRe
             return to.errors();
         calls.push_back({position, *to});
         return ok();
+    }
+    if (own != nullptr && own->type == kRelocation64 && is_code(source_.elf.symbols()[own->symbol])) {
+        return function_address(
+            std::span<const Instruction>(program.instructions).subspan(position - index, function.count), index);
     }
     if (own != nullptr)
         return relocate(*own, instruction, index + 1 < function.count ? &instruction + 1 : nullptr);
@@ -166,9 +221,7 @@ Result<const Function*> Linker::callee(const Function& function, std::uint32_t a
             symbol.value > INT32_MAX)
             return damaged(fmt::format("type {} at a call", relocation->type));
         if (symbol.section == 0)
-            return error("EGPU-B051",
-                         fmt::format("'{}' is called, and not defined in the object", symbol_name(source_, symbol)),
-                         "define it in the same file, or make it static inline");
+            return undefined_function(symbol_name(source_, symbol));
         section = symbol.section;
         target += static_cast<std::int64_t>(symbol.value / 8);
     }
@@ -221,12 +274,10 @@ Status Linker::data_address(const ElfSymbol& symbol, Instruction& first, Instruc
         return global_address(symbol, first, second);
     const auto start = constants_.start_of_section.find(symbol.section);
     if (start == constants_.start_of_section.end())
-        return section.is_code()
-                   ? error("EGPU-B052", "the address of a function is taken", "call the function by its name")
-                   : error("EGPU-B052",
-                           fmt::format("'{}' is in section '{}', which a program can't use", name,
-                                       section.name.substr(0, kNameLimit)),
-                           "programs for the GPU refer to maps, constants and their own functions");
+        return error(
+            "EGPU-B052",
+            fmt::format("'{}' is in section '{}', which a program can't use", name, section.name.substr(0, kNameLimit)),
+            instead_of_section(section.name));
     if (!source_.elf.relocations(symbol.section).empty())
         return error("EGPU-B052",
                      fmt::format("constants of section '{}' hold addresses", section.name.substr(0, kNameLimit)),

@@ -125,7 +125,7 @@ Status Reader::check_type(const RawMap& raw) const {
         return refused("EGPU-B021", "is BPF_MAP_TYPE_PERF_EVENT_ARRAY, and no event leaves a GPU one by one",
                        "count in a hash, with what the event said as its key");
     return refused("EGPU-B021", fmt::format("has type {}, which a GPU can't have", raw.type),
-                   "use BPF_MAP_TYPE_HASH, ARRAY, PERCPU_HASH, PERCPU_ARRAY, LRU_HASH or RINGBUF");
+                   "use BPF_MAP_TYPE_HASH, ARRAY, PERCPU_HASH or PERCPU_ARRAY");
 }
 
 /// Types of bpftime's maps for a GPU, where a map of ours means the same to all who read and write it.
@@ -150,7 +150,7 @@ Status Reader::take_bpftime_type(RawMap& raw) const {
                            "BPF_MAP_TYPE_ARRAY with the thread's number as index");
         case kRing:
             return refused("EGPU-B021", fmt::format("has type {}, bpftime's ring of records per thread", raw.type),
-                           "count in a map, or use BPF_MAP_TYPE_RINGBUF where this egpu has it");
+                           "count in a hash, with what the record said as its key");
         default:
             return ok();
     }

@@ -49,7 +49,7 @@ std::unordered_map<std::string_view, std::string_view> first_arguments(const Btf
         const btf_type* pointer = btf.strip(Btf::rows<btf_param>(prototype)[0].type);
         const btf_type* target =
             pointer != nullptr && Btf::kind(pointer) == BTF_KIND_PTR ? btf.strip(pointer->type) : nullptr;
-        if (target != nullptr && Btf::kind(target) == BTF_KIND_STRUCT)
+        if (target != nullptr && (Btf::kind(target) == BTF_KIND_STRUCT || Btf::kind(target) == BTF_KIND_UNION))
             out.emplace(btf.name(function), btf.name(target));
     }
     return out;
@@ -116,11 +116,19 @@ bool Reader::takes_context_of_ours(const std::string& program) const {
     return argument != arguments_.end() && argument->second.starts_with("egpu_");
 }
 
-/// A kernel's context has no fields of an access; the other way round all is there.
+/// A kernel's context has no fields of an access; the other way round all is there. What another struct calls its
+/// fields says nothing of what a context has at their places.
 Status Reader::check_context(const Program& program) const {
     const auto argument = arguments_.find(program.name);
-    if (context_of(program.point.event) != ContextKind::kernel || argument == arguments_.end() ||
-        argument->second.substr(0, argument->second.find("___")) != "egpu_mem_ctx")
+    if (argument == arguments_.end() || !program.has_context)
+        return ok();
+    const auto name = argument->second.substr(0, argument->second.find("___"));
+    const bool is_of_kernel = context_of(program.point.event) == ContextKind::kernel;
+    if (name != "egpu_kernel_ctx" && name != "egpu_mem_ctx")
+        return error("EGPU-B015",
+                     fmt::format("'{}' is not a context of egpu", name.empty() ? "a struct without a name" : name),
+                     fmt::format("take struct {} *", is_of_kernel ? "egpu_kernel_ctx" : "egpu_mem_ctx"));
+    if (!is_of_kernel || name != "egpu_mem_ctx")
         return ok();
     return error("EGPU-B015",
                  fmt::format("program '{}' takes an egpu_mem_ctx, and {} gives an egpu_kernel_ctx", program.name,
@@ -137,8 +145,10 @@ Diagnostic Reader::no_gpu_program(const std::vector<const Function*>& others) co
                              source_.elf.sections()[others[i]->section].name.substr(0, kNameLimit));
     if (others.size() > kMost)
         found += fmt::format(" and {} more", others.size() - kMost);
-    const auto wrong = error("EGPU-B004", "the object has no program for a GPU" + found,
-                             "a program for a GPU begins with SEC(\"gpu/...\")");
+    auto wrong = error("EGPU-B004", "the object has no program for a GPU" + found,
+                       "a program for a GPU begins with SEC(\"gpu/...\")");
+    if (std::ranges::any_of(others, [&](const Function* other) { return is_kernel_probe(section_of(*other)); }))
+        wrong.hints.emplace_back("programs for bpftime are functions named cuda__...");
     return others.empty() ? here(wrong)
                           : source_.at(wrong, source_.elf.sections()[others[0]->section].name, others[0]->first);
 }

@@ -98,6 +98,7 @@ struct Object {
     /// Read-only global data: loads from it are constants. Addressed as map `constants_map` (kPseudoMapValue).
     std::vector<std::byte> constants;
     static constexpr std::uint32_t kConstantsMap = 0x7fffffff;
+    std::vector<Diagnostic> warnings;  ///< the compiler's, where its source was compiled for this; set by who loads it
 };
 
 /// Reads an object (ELF bytes). Errors EGPU-B0xx: not ELF, not BPF, no BTF, unsupported map type, CO-RE against an
@@ -111,7 +112,9 @@ Status set_option(Object& object, std::string_view name, std::string_view value)
 /// The clang that compile_source runs: $EGPU_CLANG, else the first on PATH.
 Result<std::string> find_clang();
 
-/// Compiles a .bpf.c with clang (found on PATH or $EGPU_CLANG) to ELF bytes; the compiler's own messages on failure.
-Result<std::vector<std::byte>> compile_source(const std::string& path, const std::string& include_folder);
+/// Compiles a .bpf.c with clang (found on PATH or $EGPU_CLANG) to ELF bytes; the compiler's errors (EGPU-B061) on
+/// failure, else its warnings (EGPU-B063) to `warnings`.
+Result<std::vector<std::byte>> compile_source(const std::string& path, const std::string& include_folder,
+                                              std::vector<Diagnostic>* warnings = nullptr);
 
 }  // namespace egpu::ebpf

@@ -10,7 +10,8 @@ namespace egpu::ebpf {
 /// A variable of a section.
 struct Variable {
     std::string name;
-    std::uint32_t type = 0, offset = 0;  ///< BTF id, byte in the section
+    std::uint32_t id = 0, type = 0;      ///< BTF ids of the variable and of its type
+    std::uint32_t offset = 0, held = 0;  ///< byte in the section; bytes that the compiler gave it
 };
 
 /// EGPU-B024 for what has no description: unions, bit fields, floating point, more than 256 scalars.

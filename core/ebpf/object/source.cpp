@@ -21,6 +21,10 @@ Result<Source> Source::open(std::span<const std::byte> bytes, const std::string&
     if (!elf)
         return elf.errors();
     const auto btf_section = elf->section_named(".BTF");
+    const bool is_empty =
+        std::ranges::none_of(elf->sections(), [](const auto& each) { return each.is_code() && !each.data.empty(); });
+    if (btf_section == 0 && is_empty)
+        return error("EGPU-B004", "there is no program in it", "a program for a GPU begins with SEC(\"gpu/...\")");
     if (btf_section == 0)
         return error("EGPU-B003", "the object has no BTF", "compile it with -g: clang -target bpf -g -O2");
     auto btf = Btf::open(elf->sections()[btf_section].data);

@@ -55,7 +55,14 @@ Result<Located> locate_file(const std::string& what) {
     if (what.ends_with(".yaml"))
         return error("EGPU-X022", fmt::format("{} is a probe set: it holds probes, and is none itself", what),
                      "egpu run -p takes it");
-    return error("EGPU-X022", fmt::format("{} is neither a .bpf.c nor a .bpf.o nor a .so file", what));
+    if (fs::is_directory(what, ignored))
+        return error("EGPU-X022", fmt::format("{} is a folder", what),
+                     "name a .bpf.c, .bpf.o, .so or .yaml file in it");
+    auto unknown = error("EGPU-X022", fmt::format("{} is no .bpf.c, .bpf.o, .so or .yaml file", what));
+    for (const auto suffix : {kSourceSuffix, kObjectSuffix})
+        if (const fs::path path = what; path.extension() == fs::path(suffix).extension())
+            unknown.hints.push_back(fmt::format("rename it to {}{}", path.stem().string(), suffix));
+    return unknown;
 }
 
 }  // namespace

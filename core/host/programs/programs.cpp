@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -82,10 +83,10 @@ void shorten_file_names(ebpf::Object& object) {
 
 namespace {
 
-Result<std::vector<std::byte>> bytes_of(const Located& located) {
+Result<std::vector<std::byte>> bytes_of(const Located& located, std::vector<Diagnostic>& warnings) {
     switch (located.kind) {
         case WhatKind::source:
-            return ebpf::compile_source(located.path, install_folders().include);
+            return ebpf::compile_source(located.path, install_folders().include, &warnings);
         case WhatKind::object:
             return read_file(located.path, std::size_t{64} << 20);
         case WhatKind::plugin:
@@ -95,13 +96,21 @@ Result<std::vector<std::byte>> bytes_of(const Located& located) {
 }
 
 Result<std::shared_ptr<const ebpf::Object>> object_of(const Located& located) {
-    auto bytes = bytes_of(located);
+    std::vector<Diagnostic> warnings;
+    auto bytes = bytes_of(located, warnings);
     if (!bytes)
         return bytes.errors();
     auto object = ebpf::read_object(*bytes, located.path);
-    if (!object)
-        return improved(object.errors());
+    if (!object) {
+        auto problems = improved(object.errors());
+        // Of a function that is not there, the error says it.
+        if (problems.front().code == "EGPU-B051")
+            std::erase_if(warnings, [](const auto& each) { return each.message.starts_with("implicit declaration"); });
+        std::ranges::move(warnings, std::back_inserter(problems));
+        return problems;
+    }
     shorten_file_names(*object);
+    object->warnings = std::move(warnings);
     return std::shared_ptr<const ebpf::Object>(std::make_shared<ebpf::Object>(std::move(*object)));
 }
 

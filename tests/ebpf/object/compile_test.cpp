@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ebpf/object/clang_messages.hpp"
 #include "fixtures.hpp"
 
 namespace egpu::ebpf {
@@ -62,7 +63,74 @@ TEST(Compile, ShowsTheCompilersWords) {
     EXPECT_EQ(wrong.where.line, 4u);
     EXPECT_EQ(wrong.where.column, 9u);
     EXPECT_THAT(wrong.message, HasSubstr("undeclared"));
-    EXPECT_THAT(wrong.detail, HasSubstr("return undeclared;"));
+    ASSERT_EQ(wrong.quoted.size(), 1u);
+    EXPECT_EQ(wrong.quoted[0].text.substr(wrong.quoted[0].underline_column - 1), "undeclared;");
+}
+
+const std::string kAtomics =
+    "a.bpf.c:8:17: error: Unsupported atomic operations, please use 32/64 bit version\n"
+    " __sync_fetch_and_add(&b, 1);\n"
+    " ^\n"
+    "a.bpf.c:9:2: error: something else\n"
+    "fatal error: error in backend: Cannot select: 0x3c03e030: i64,ch = AtomicLoadAdd<(load store (s16))>\n"
+    "PLEASE submit a bug report to https://github.com/llvm/llvm-project/issues/\n"
+    " #0 0x00007f4a216a5291 error: of a stack\n";
+
+TEST(ClangMessages, BehindTheErrorThatEndedItNothingIsSaid) {
+    const auto errors = clang_errors("a.bpf.c", kAtomics);
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors[0].where.line, 8u);
+    EXPECT_EQ(errors[0].where.column, 17u);
+    EXPECT_EQ(errors[0].hints, std::vector<std::string>{"atomic operations work on __u32 and __u64"});
+    EXPECT_EQ(errors[0].quoted.size(), 1u);
+}
+
+TEST(ClangMessages, OneMistakeIsSaidOnce) {
+    const auto errors =
+        clang_errors("a.bpf.c",
+                     "a.bpf.c:8:13: error: A call to built-in function '__floatunsidf' is not supported.\n"
+                     "a.bpf.c:8:71: error: A call to built-in function '__muldf3' is not supported.\n"
+                     "a.bpf.c:9:2: error: expected ';'\n"
+                     "a.bpf.c:11:2: error: expected ';'\n"
+                     "4 errors generated.\n");
+    ASSERT_EQ(errors.size(), 2u);
+    EXPECT_THAT(errors[0].hints.at(0), HasSubstr("no floating point"));
+    EXPECT_EQ(errors[1].message, "expected ';'");
+    EXPECT_EQ(errors[1].where.line, 9u);
+}
+
+TEST(ClangMessages, LinesWithANumberBeforeThem) {
+    const auto errors = clang_errors("a.bpf.c",
+                                     "a.bpf.c:8:26: error: use of undeclared identifier 'threadIdx'\n"
+                                     "    8 |  add(c, threadIdx.x);\n"
+                                     "      |         ^~~~~~~~~\n");
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_THAT(errors[0].hints.at(0), HasSubstr("ctx->thread"));
+    ASSERT_EQ(errors[0].quoted.size(), 1u);
+    EXPECT_EQ(errors[0].quoted[0].text, " add(c, threadIdx.x);");
+    EXPECT_EQ(errors[0].quoted[0].underline_column, 9u);
+    EXPECT_EQ(errors[0].quoted[0].underline_length, 9u);
+}
+
+TEST(ClangMessages, WithoutAnErrorAllThatWasSaid) {
+    const auto errors = clang_errors("a.bpf.c", "clang: killed\n");
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors[0].message, "clang can't compile a.bpf.c");
+    EXPECT_EQ(errors[0].detail, "clang: killed");
+}
+
+TEST(Compile, WarningsOfMistakesAreKept) {
+    const auto path = write_source("warned.bpf.c",
+                                   "#include <egpu/bpf/egpu.bpf.h>\n"
+                                   "SEC(\"gpu/mem\") int f(void *ctx)\n"
+                                   "{\n\tint unused = 1, x;\n\treturn x;\n}\n");
+    std::vector<Diagnostic> warnings;
+    ASSERT_TRUE(compile_source(path, kInclude, &warnings));
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_EQ(warnings[0].code, "EGPU-B063");
+    EXPECT_EQ(warnings[0].severity, Severity::warning);
+    EXPECT_EQ(warnings[0].where.line, 5u);
+    EXPECT_THAT(warnings[0].message, HasSubstr("'x' is uninitialized"));
 }
 
 TEST(Compile, SaysWhatIsMissing) {

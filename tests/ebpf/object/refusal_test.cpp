@@ -71,6 +71,20 @@ TEST(ObjectRefusal, SuggestsTheFieldThatWasMeant) {
     EXPECT_THAT(object.error().hints, testing::Contains("did you mean 'sectors'?"));
 }
 
+TEST(ObjectRefusal, SaysWhatToWriteInstead) {
+    const auto hint_of = [](const std::string& name) {
+        const auto object = read_fixture(name);
+        return object ? std::string("accepted") : object.error().hints.at(0);
+    };
+    EXPECT_EQ(hint_of("own_context.bpf.o"), "take struct egpu_mem_ctx *");
+    EXPECT_EQ(hint_of("own_context_relocated.bpf.o"), "take struct egpu_kernel_ctx *");
+    EXPECT_EQ(hint_of("static_struct.bpf.o"), "declare it volatile, or not static");
+    EXPECT_EQ(hint_of("static_flag.bpf.o"), "declare it volatile, or not static");
+    EXPECT_EQ(hint_of("section_of_its_own.bpf.o"), "write SEC(\".data.mydata\"), or leave the SEC out");
+    EXPECT_EQ(hint_of("callback.bpf.o"), "write for (int i = 0; i < 10; i++)");
+    EXPECT_EQ(hint_of("function_address.bpf.o"), "call the function by its name");
+}
+
 TEST(ObjectRefusal, FilesOfOtherKinds) {
     const auto code_of = [](std::span<const std::byte> bytes) {
         const auto object = read_object(bytes, "file");

@@ -9,5 +9,5 @@ static int callback(__u32 index, void *data)
 SEC("gpu/load")
 int program(struct egpu_mem_ctx *ctx)
 {
-	return bpf_loop(8, callback, 0, 0);
+	return bpf_timer_set_callback(0, callback);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // refused: EGPU-B025
-// with: hold addresses
+// with: global variable 'to' holds an address
 #include <egpu/bpf/egpu.bpf.h>
 __u64 total;
 __u64 *to = &total;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // refused: EGPU-B040
-// with: relocates 'task_struct' of the Linux kernel
+// with: 'task_struct' is not a context of egpu
 #include <egpu/bpf/egpu.bpf.h>
 struct task_struct { int pid; } __attribute__((preserve_access_index));
 SEC("gpu/load")
-int program(struct task_struct *ctx)
+int program(void *ctx)
 {
-	return ctx->pid;
+	return ((struct task_struct *)ctx)->pid;
 }
