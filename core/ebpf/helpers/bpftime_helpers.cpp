@@ -14,7 +14,7 @@ using enum ArgumentKind;
 constexpr std::array<ArgumentKind, 5> kNothing{none, none, none, none, none};
 constexpr std::array<ArgumentKind, 5> kThreeWords{stack_word, stack_word, stack_word, none, none};
 
-constexpr std::array kHelpers{
+constexpr std::array kBpftimeHelpers{
     Helper{HelperId::bpftime_timer, "bpf_get_globaltimer", kNothing, ReturnKind::scalar, false, 4, "__u64", "void",
            "The same as egpu_time_ns."},
     Helper{HelperId::bpftime_block_index, "bpf_get_block_idx", kThreeWords, ReturnKind::error, true, 6, "long",
@@ -40,7 +40,7 @@ struct FieldsRow {
     std::array<std::string_view, 3> fields;
     std::size_t count;
 };
-constexpr std::array kFields{
+constexpr std::array kBpftimeFields{
     FieldsRow{HelperId::bpftime_block_index, {"block.x", "block.y", "block.z"}, 3},
     FieldsRow{HelperId::bpftime_block_size, {"block_dim.x", "block_dim.y", "block_dim.z"}, 3},
     FieldsRow{HelperId::bpftime_thread_index, {"thread.x", "thread.y", "thread.z"}, 3},
@@ -52,12 +52,12 @@ constexpr std::array kFields{
 }  // namespace
 
 std::span<const Helper> bpftime_helpers() {
-    return kHelpers;
+    return kBpftimeHelpers;
 }
 
 std::span<const std::string_view> bpftime_fields(HelperId id) {
-    const auto found = std::ranges::find(kFields, id, &FieldsRow::id);
-    if (found == kFields.end())
+    const auto found = std::ranges::find(kBpftimeFields, id, &FieldsRow::id);
+    if (found == kBpftimeFields.end())
         return {};
     return std::span(found->fields).first(found->count);
 }

@@ -49,7 +49,7 @@ constexpr Unavailable kOtherClock{
     {}};
 constexpr Unavailable kTimer{
     "nothing on a GPU runs at a time of its own", "egpu_time_ns gives the time of a firing", {}};
-constexpr Unavailable kText{"texts are not made on a GPU", "keep the number in a map: it is shown with its unit", {}};
+constexpr Unavailable kTexts{"texts are not made on a GPU", "keep the number in a map: it is shown with its unit", {}};
 constexpr Unavailable kDelete{"an entry stays for the whole session: other threads may hold its address",
                               "store zeroes in the value; a session starts with an empty map",
                               {}};
@@ -80,11 +80,11 @@ constexpr std::array kRows{
     Row{130, 134, kRingBuffer},
     Row{158, 158, kProcess},
     Row{164, 164, kCallback},  // for_each_map_elem
-    Row{165, 165, kText},
+    Row{165, 165, kTexts},
     Row{169, 172, kTimer},
     Row{177, 177, kPrint},     // trace_vprintk
     Row{181, 181, kCallback},  // loop
-    Row{182, 182, kText},
+    Row{182, 182, kTexts},
     Row{195,
         195,
         {"a GPU's per-SM maps are added up when they are read: one SM's copy alone means nothing",
