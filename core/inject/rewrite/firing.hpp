@@ -35,6 +35,8 @@ struct Firing {
 };
 
 struct Plan {
+    /// A program looks up keys that are known only at run time: lanes part there, so nothing is counted together.
+    bool parts_lanes = false;
     std::vector<Firing> firings;  ///< by program, then in the order of the text
     std::vector<ProgramOutcome> outcomes;
 };

@@ -69,6 +69,8 @@ public:
             }
             note_unsaid(plan_.outcomes[program].notes);
         }
+        if (auto alone = searches_alone(); !alone)
+            return alone.errors();
         return std::move(plan_);
     }
 
@@ -78,6 +80,53 @@ private:
         std::set<std::string> opcodes;
         std::uint32_t sites = 0;
     };
+
+    /// Lanes leave a search in a hash one by one, and what lanes find out together at a later place (PTX activemask)
+    /// was wrong there, on an H200: sums lacked 1 lane in 5,000, sectors were counted by pieces of a warp. So no kernel
+    /// has both.
+    Status searches_alone() {
+        const Firing *search = nullptr, *together = nullptr;
+        for (const Firing& firing : plan_.firings) {
+            if (search == nullptr && searches(*firing.specialized))
+                search = &firing;
+            if (together == nullptr && asks_together(firing))
+                together = &firing;
+        }
+        plan_.parts_lanes = search != nullptr;
+        if (search == nullptr || together == nullptr)
+            return ok();
+        const auto name = [&](const Firing* firing) { return request_.programs[firing->program].program->name; };
+        return error(
+            "EGPU-P238",
+            fmt::format("program '{}' looks up keys that are known only at run time, and '{}' asks what lanes do "
+                        "together: a kernel can't have both",
+                        name(search), name(together)),
+            "run them in two sessions, or use keys of fields that are the same every time at a site");
+    }
+
+    bool searches(const ebpf::SpecializedProgram& program) const {
+        for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+            const auto& arguments = program.facts[at].arguments;
+            if (!program.facts[at].needed || program.instructions[at].opcode != ebpf::kCall || arguments.empty())
+                continue;
+            const std::uint32_t map = arguments[0].map;
+            if (arguments[0].kind == ebpf::specializer::Value::Kind::map_object && map < program.object->maps.size() &&
+                program.object->maps[map].keys_at_run_time)
+                return true;
+        }
+        return false;
+    }
+
+    /// True for a program that one lane runs for its warp or a thread for its grid, or that reads what its lanes have
+    /// in common.
+    bool asks_together(const Firing& firing) const {
+        if (firing.specialized->empty)
+            return false;
+        if (request_.programs[firing.program].program->point.granularity != ebpf::Granularity::thread)
+            return true;
+        const auto& fields = firing.specialized->fields_read;
+        return fields.contains("active_mask") || fields.contains("active_lanes") || fields.contains("sectors");
+    }
 
     /// Another program of the same object is at asynchronous copies: this one need not say that it isn't.
     bool counts_copies_too(std::size_t program) const {

@@ -89,7 +89,8 @@ Result<RewriteResult> rewrite(const RewriteRequest& request, ptx::Editor& editor
         context.next_label = next_label;
         FunctionWriter writer(request, *function, context, editor, result);
         if (function == request.functions.front()) {
-            sums = choose_sums(request, *plan, writer);
+            if (!plan->parts_lanes)
+                sums = choose_sums(request, *plan, writer);
             result.accumulators = static_cast<std::uint32_t>(sums.accumulators.size());
             context.accumulators = sums.accumulators;
         }

@@ -108,7 +108,7 @@ def program_file(case, places):
 
 
 def metrics_of(summary, probe):
-    """{(kernel, name, other labels): value} of the case's own programs."""
+    """{(kernel or "", name, other labels): value} of the case's own programs."""
     names = {kernel["id"]: states.short(kernel) for kernel in summary["kernels"]}
     found = {}
     for metric in summary["metrics"]:
@@ -116,7 +116,7 @@ def metrics_of(summary, probe):
             continue
         labels = tuple(sorted((label, str(value)) for label, value in metric.items()
                               if label not in ("name", "value", "kernel", "unit")))
-        found[names[metric["kernel"]], metric["name"], labels] = metric["value"]
+        found[names.get(metric.get("kernel"), ""), metric["name"], labels] = metric["value"]
     return found
 
 
@@ -134,7 +134,9 @@ def both_form(case, places, found):
             counts.append(metrics_of(summary, os.path.basename(made).split(".")[0]))
     found.setdefault("says", []).append(f"{len(counts[0])} counts, together {sum(counts[0].values())}")
     check(len(counts[0]) >= case["counts"], f"{len(counts[0])} counts, expected at least {case['counts']}: {counts[0]}")
-    equal(counts[0], counts[1], "counts on this GPU, and on the simulated one")
+    differ = {row: (counts[0].get(row), counts[1].get(row))
+              for row in counts[0].keys() | counts[1].keys() if counts[0].get(row) != counts[1].get(row)}
+    check(not differ, f"{len(differ)} counts differ, on this GPU and on the simulated one: {dict(list(differ.items())[:10])}")
 
 
 FORMS = {
