@@ -330,10 +330,17 @@ def raw(pid):
 
 
 def said(connection):
+    """What was answered, without the mark that the request was taken."""
+    answer = b""
     try:
-        return connection.recv(1 << 16)
+        while not answer.endswith(b"\n"):
+            piece = connection.recv(1 << 16)
+            if not piece:
+                break
+            answer += piece
     except ConnectionResetError:
-        return b""
+        pass
+    return answer.removeprefix(b"+")
 
 
 @case("clients that say nothing, nonsense or too much disturb nobody")

@@ -265,6 +265,13 @@ def in_the_way():
             end(process, signal.SIGINT)
 
 
+def is_stopped(pid):
+    def state(thread):
+        with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    return all(state(thread) == "T" for thread in os.listdir(f"/proc/{pid}/task"))
+
+
 @case("who asks a suspended session is told so, and it is left as it is")
 def suspended():
     process = start_loop()
@@ -276,6 +283,7 @@ def suspended():
         agent = listed()["pid"]
         equal(info()["state_text"], None, "nothing is wrong")
         process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: is_stopped(process.pid), "all of its threads to stop")   # on a busy machine, not at once
         for words in (["session", "stop", str(process.pid)], ["probe", "remove", "bandwidth", "-s", str(process.pid)]):
             done = subprocess.run([EGPU, *words], capture_output=True, timeout=20)
             text = done.stderr.decode()
@@ -290,6 +298,7 @@ def suspended():
         wait_for(lambda: listed()["state"] == "running", "it to go on")
         equal(listed()["probes"], ["bandwidth"], "probes: what was asked of it while it slept is not done")
         os.kill(agent, signal.SIGSTOP)
+        wait_for(lambda: is_stopped(agent), "all of the application's threads to stop")
         wait_for(lambda: listed()["state"] == "suspended", "the application to be suspended")
         of_agent = f"its application is suspended: fg or kill -CONT {agent} lets it go on"
         equal(listed()["remark"], of_agent, "remark")

@@ -31,6 +31,8 @@ constexpr std::size_t kMostClients = 8;
 constexpr std::int64_t kIdleMs = 5000;  ///< a client that has not sent its line by then is sent away
 /// How often who waits for an answer looks whether the other is suspended; so seen twice, it is waited for no longer.
 constexpr std::int64_t kLookMs = 500;
+/// What a request is acknowledged with before anything is done: who gives up waiting knows whether it will be.
+constexpr char kTaken = '+';
 constexpr std::int64_t kAnswerMs = 2000;  ///< how long a client may take to read its answer
 
 std::int64_t now_ms() {
@@ -102,6 +104,26 @@ Wait wait_for(int file, std::uint32_t process, std::int64_t deadline_ms) {
 Diagnostic not_made(const std::string& path) {
     return error("EGPU-X070",
                  fmt::format("{}: {}: probes can't be changed while this session runs", path, std::strerror(errno)));
+}
+
+/// Nobody waits any more. Who is gone when a suspended process goes on is not obeyed (read_client()): whether it took
+/// the request before is certain once it can't say so any more.
+bool was_taken(int file) {
+    char byte = 0;
+    ::shutdown(file, SHUT_RDWR);
+    return ::recv(file, &byte, 1, MSG_DONTWAIT) == 1 && byte == kTaken;
+}
+
+/// A process that is told to stop does so when its turn comes: it may have taken a request since.
+Diagnostic is_suspended(std::uint32_t process, bool taken) {
+    const std::string advice = fmt::format("fg or kill -CONT {} lets it go on", process);
+    return taken ? error("EGPU-X075",
+                         fmt::format("the session's egpu process {} is suspended while it does what it was asked for",
+                                     process),
+                         "it does so when it goes on: " + advice)
+                 : error("EGPU-X075",
+                         fmt::format("the session's egpu process {} is suspended: it takes no requests", process),
+                         "nothing was changed; " + advice);
 }
 
 }  // namespace
@@ -212,6 +234,8 @@ bool ControlSocket::read_client(Client& client) {
     pollfd peer{client.file, 0, 0};
     if (::poll(&peer, 1, 0) == 1 && (peer.revents & POLLHUP) != 0)
         return false;
+    if (!send_all(client.file, std::string_view(&kTaken, 1), now_ms() + kAnswerMs))
+        return false;
     std::string answer = handler_(std::string_view(client.line).substr(0, end), stopping_);
     answer += '\n';
     send_all(client.file, answer, now_ms() + kAnswerMs);
@@ -239,11 +263,9 @@ Result<std::string> ask_session(const std::string& path, std::string_view reques
         char piece[4096];
         const Wait waited = answer.size() <= kLargestAnswer ? wait_for(file, *peer, deadline) : Wait::over;
         if (waited == Wait::suspended) {
-            // Who is gone when it goes on is not obeyed: see read_client().
+            const bool taken = !answer.empty() || was_taken(file);
             ::close(file);
-            return error("EGPU-X075",
-                         fmt::format("the session's egpu process {} is suspended: it takes no requests", *peer),
-                         fmt::format("nothing was changed; fg or kill -CONT {} lets it go on", *peer));
+            return is_suspended(*peer, taken);
         }
         whole = waited == Wait::ready;
         const ssize_t got = whole ? ::recv(file, piece, sizeof piece, 0) : 0;
@@ -253,10 +275,10 @@ Result<std::string> ask_session(const std::string& path, std::string_view reques
             whole = false;
     }
     ::close(file);
-    if (!whole)
+    if (!whole || answer.front() != kTaken)
         return error("EGPU-X072", "the session's egpu process gave no answer", "egpu probe list says what it has");
     answer.pop_back();
-    return answer;
+    return answer.substr(1);
 }
 
 void remove_stale_sockets() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Unix socket beside the segment, on which the egpu process of a session takes requests of the same user: a line of
-// JSON, answered by a line of JSON. One thread; whoever connects and says nothing, or nonsense, disturbs nobody.
+// JSON, taken with a '+', answered by a line of JSON. One thread; whoever connects and says nothing, or nonsense,
+// disturbs nobody.
 #pragma once
 
 #include <sys/types.h>
@@ -59,7 +60,7 @@ private:
 };
 
 /// The client's side: one request, one answer. EGPU-X071: nobody listens there, or not this user; EGPU-X072: no answer
-/// within `timeout_ms`, or none that is whole.
+/// within `timeout_ms`, or none that is whole; EGPU-X075: the process is suspended, and what becomes of the request.
 Result<std::string> ask_session(const std::string& path, std::string_view request, std::uint32_t timeout_ms);
 
 /// Removes sockets of this user whose egpu process is gone.
