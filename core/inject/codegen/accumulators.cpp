@@ -238,12 +238,27 @@ std::string emit_accumulator_flush(FunctionContext& function, bool keep_running)
 
 /// A guarded addition is made of an amount that is 0 in the other lanes: three instructions of machine code. Of
 /// "@%p1 add.s64" ptxas makes four, an addition to other registers and two selections between the sums.
-EmittedProbe emit_register_add(const std::string& guard, const std::string& register_name, std::uint32_t amount) {
+/// What a guarded addition of 1 costs in machine code is two instructions where the guard is the carry that comes in:
+///
+///     @%p1 ...        add.cc.u32 %egpu_w0, 0, 0;                   no carry
+///                     @%p1 add.cc.u32 %egpu_w0, 4294967295, 1;     but where %p1 holds
+///                     addc.u64 %egpu_acc0, %egpu_acc0, 0;          IADD3.X (carry in: %p1), IADD3.X
+///
+/// A select of the amount or 0 costs a third one; it is left to other amounts, and to functions that use the carry.
+EmittedProbe emit_register_add(const std::string& guard, const std::string& register_name, std::uint32_t amount,
+                               bool carry_is_free) {
     Registers registers;
     Statements statements;
     if (guard.empty()) {
         statements.add(fmt::format("add.s64 {0}, {0}, {1}", register_name, amount));
         return {statements.text(), statements.instructions()};
+    }
+    if (amount == 1 && carry_is_free) {
+        const std::string unused = registers.b32();
+        statements.add(fmt::format("add.cc.u32 {}, 0, 0", unused));
+        statements.add(fmt::format("{}add.cc.u32 {}, {}, 1", guard, unused, UINT32_MAX));
+        statements.add(fmt::format("addc.u64 {0}, {0}, 0", register_name));
+        return {"\t{\n" + registers.declarations() + statements.text() + "\t}\n", statements.instructions()};
     }
     const std::string amount_or_zero = registers.b32(), wide = registers.b64();
     const bool negated = guard[1] == '!';

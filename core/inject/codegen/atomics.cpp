@@ -62,8 +62,8 @@ bool Emitter::add_to_accumulator(std::uint32_t at, const std::string& operand) {
         const Value& amount = program_.facts[at].source_before;
         const bool is_small = amount.is_constant() && amount.constant <= std::numeric_limits<std::uint32_t>::max();
         if (is_small && !predicate_.empty()) {
-            const EmittedProbe add =
-                emit_register_add(predicate_, accumulator.register_name, static_cast<std::uint32_t>(amount.constant));
+            const EmittedProbe add = emit_register_add(predicate_, accumulator.register_name,
+                                                       static_cast<std::uint32_t>(amount.constant), false);
             body_.append(add.text, add.instructions);
         } else {
             effect(fmt::format("add.s64 {}, {}, {}", accumulator.register_name, accumulator.register_name, operand));

@@ -113,8 +113,10 @@ std::string emit_accumulator_start(const FunctionContext& function);
 /// leave; they sum up among themselves first (activemask and redux.sync or shfl.sync, so nothing may stand between this
 /// text's statements). With `keep_running` (back-edge flush) each thread adds for itself, and accumulators are zeroed.
 std::string emit_accumulator_flush(FunctionContext& function, bool keep_running);
-/// Adds a number to a 64-bit register, in the lanes where `guard` ("@%p1 ", "@!%p1 "; "": all) holds.
-EmittedProbe emit_register_add(const std::string& guard, const std::string& register_name, std::uint32_t amount);
+/// Adds a number to a 64-bit register, in the lanes where `guard` ("@%p1 ", "@!%p1 "; "": all) holds. `carry_is_free`:
+/// nothing between here and the next addition that gives a carry reads CC.CF (PTX ISA 9.7.2).
+EmittedProbe emit_register_add(const std::string& guard, const std::string& register_name, std::uint32_t amount,
+                               bool carry_is_free);
 /// Adds `amounts`, of different elements, for every lane that is here.
 EmittedProbe emit_lane_adds(FunctionContext& function, const std::vector<Share>& amounts);
 

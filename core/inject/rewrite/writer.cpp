@@ -7,6 +7,16 @@
 
 namespace egpu::inject {
 
+namespace {
+
+/// addc, subc, madc: what gave them their carry may stand anywhere before.
+bool reads_carry(const ptx::Instruction& instruction) {
+    const auto opcode = instruction.parts.front();
+    return opcode == "addc" || opcode == "subc" || opcode == "madc";
+}
+
+}  // namespace
+
 FunctionWriter::FunctionWriter(const RewriteRequest& request, const ptx::Function& function, FunctionContext& context,
                                ptx::Editor& editor, RewriteResult& result)
     : request_(request),
@@ -19,6 +29,9 @@ FunctionWriter::FunctionWriter(const RewriteRequest& request, const ptx::Functio
     for (std::size_t index = 0; index < items.size(); ++index)
         if (const auto* instruction = items[index].instruction())
             index_of_.emplace(instruction, index);
+    for (const auto& item : items)
+        if (const auto* instruction = item.instruction())
+            uses_carry_ = uses_carry_ || reads_carry(*instruction);
     straight_only_.resize(items.size());
     mark_wgmma();
 }
@@ -73,8 +86,8 @@ std::string FunctionWriter::counts_at(const ptx::Instruction& instruction, bool 
         if (one.after != after)
             continue;
         for (const auto& add : one.adds) {
-            const EmittedProbe counted =
-                emit_register_add(one.guard, sums_->accumulators[add.accumulator].register_name, add.amount);
+            const EmittedProbe counted = emit_register_add(
+                one.guard, sums_->accumulators[add.accumulator].register_name, add.amount, !uses_carry_);
             text += counted.text;
             count(counted.instructions);
         }

@@ -68,6 +68,7 @@ private:
     const Sums* sums_ = nullptr;
     std::unordered_map<const ptx::Instruction*, std::vector<const Count*>> counts_;  ///< of the entry function
     bool follows_grids_ = false;
+    bool uses_carry_ = false;  ///< CC.CF of the application's additions must stay as it is
     std::unordered_map<const ptx::Instruction*, std::size_t> index_of_;
     const CallSequences calls_;
     std::vector<bool> straight_only_;

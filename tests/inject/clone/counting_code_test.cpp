@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program that counts adds to an access, read in the machine code of a loop: no load, no store, no branch, and
-// at most two integer instructions (a 64-bit addition); where the access is guarded three (the amount, or 0).
+// at most two integer instructions: a 64-bit addition, which takes the guard of a guarded access as its carry.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -123,7 +123,12 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(
         ::testing::Values(
             Body{"load", 2, "ld.global.f32 %f2, [%rd4]; add.f32 %f1, %f1, %f2;"},
-            Body{"predicated", 3, "mov.f32 %f2, 0f3F800000; @%p1 ld.global.f32 %f2, [%rd4]; add.f32 %f1, %f1, %f2;"},
+            Body{"predicated", 2, "mov.f32 %f2, 0f3F800000; @%p1 ld.global.f32 %f2, [%rd4]; add.f32 %f1, %f1, %f2;"},
+            Body{"predicated_not", 2,
+                 "mov.f32 %f2, 0f3F800000; @!%p1 ld.global.f32 %f2, [%rd4]; add.f32 %f1, %f1, %f2;"},
+            Body{"two_guards", 4,
+                 "mov.f32 %f2, 0f3F800000; @%p1 ld.global.f32 %f2, [%rd4]; add.f32 %f1, %f1, %f2; "
+                 "@!%p1 st.global.f32 [%rd4+8], %f1;"},
             Body{"vector", 2,
                  "ld.global.v4.f32 {%f2, %f3, %f4, %f5}, [%rd4]; add.f32 %f1, %f1, %f2; "
                  "add.f32 %f1, %f1, %f3; add.f32 %f1, %f1, %f4; add.f32 %f1, %f1, %f5;"},

@@ -50,6 +50,15 @@ TEST_P(Budgets, EarlyReturn) {
     EXPECT_EQ(run.word("entry_exit/ends", {7}, 24), 2u + 1u + 2u * 10u);
 }
 
+TEST_P(Budgets, CarryOfTheApplication) {
+    CopyRun run;
+    run.attach("bandwidth");
+    run.set_budget(GetParam());
+    run.run("carry");
+    const std::uint64_t loads = kAll + kAll / 2 + kAll / 2;
+    expect_traffic(run, {{global, load, 4 * loads, loads}, {global, store, 4 * kAll, kAll}});
+}
+
 TEST_P(Budgets, Loops) {
     CopyRun run;
     run.attach("bandwidth");
