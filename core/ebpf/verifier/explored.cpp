@@ -74,18 +74,18 @@ void Explored::finish(Node node, const Cost& total) {
     }
 }
 
-std::optional<std::uint32_t> Explored::loop_of(Node node, const Flow& flow) const {
+std::optional<Loop> Explored::loop_of(Node node, const Flow& flow) const {
     std::map<std::uint32_t, std::uint32_t> passed;
     for (; node != kNone; node = nodes_[node].parent)
         if (flow.back_edge[nodes_[node].at] != Flow::kFunctionEnd)
             ++passed[nodes_[node].at];
-    std::optional<std::uint32_t> loop;
+    std::optional<Loop> loop;
     std::uint32_t most = 2;
     for (const auto& [at, times] : passed) {
         if (times <= most)
             continue;
         most = times;
-        loop = at;
+        loop = Loop{at, times - 1};
     }
     return loop;
 }

@@ -10,6 +10,7 @@
 
 #include "ebpf/verifier/domain/state.hpp"
 #include "ebpf/verifier/flow/flow.hpp"
+#include "ebpf/verifier/rules/rule.hpp"
 
 namespace egpu::ebpf {
 
@@ -32,8 +33,8 @@ public:
     void fork(Node node) { ++nodes_[node].open; }
     /// A path that came from a node ends, at a cost counted from the program's start.
     void finish(Node node, const Cost& total);
-    /// The start of the loop that the path to a node is in: a place passed three times or more, most often.
-    std::optional<std::uint32_t> loop_of(Node node, const Flow& flow) const;
+    /// The loop that the path to a node is in: a start passed three times or more, most often.
+    std::optional<Loop> loop_of(Node node, const Flow& flow) const;
 
     Cost worst() const { return nodes_.empty() ? Cost{} : nodes_.front().remaining; }
     /// Comparisons made, in values compared: hostile programs make them the walk's main cost.

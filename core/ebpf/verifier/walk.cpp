@@ -151,7 +151,7 @@ Verdict Walk::check_total(const State& state, const Cost& total, Explored::Node 
         return std::nullopt;
     auto loop = explored_.loop_of(node, flow_);
     if (loop)
-        loop = place_of_loop(program_, *loop, flow_.back_edge[*loop]);
+        loop->start = place_of_loop(program_, loop->start, flow_.back_edge[loop->start]);
     return check_budget(scene(state), total.instructions, limit(), loop);
 }
 

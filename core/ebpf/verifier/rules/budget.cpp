@@ -50,12 +50,16 @@ std::optional<std::uint32_t> rounds_of(std::string_view line) {
 
 constexpr std::uint32_t kLargestLimit = 4096;  ///< that of kernel_entry and kernel_exit
 
-void say_too_many_rounds(Refusal& refusal, std::uint32_t rounds, std::uint32_t line, std::uint32_t limit) {
+void say_too_many_rounds(const Scene& scene, Refusal& refusal, std::uint32_t rounds, std::uint32_t walked,
+                         std::uint32_t line, std::uint32_t limit) {
     refusal.message =
         fmt::format("{} rounds of the loop at line {} can take more than {} instructions", rounds, line, limit);
-    refusal.fix = "fewer rounds, or less in each";
+    // Of a loop inside another, more were walked than one turn of it has: they say nothing of what fits.
+    refusal.fix = walked < rounds ? fmt::format("at most {} rounds as long as these, or less in each", walked)
+                                  : "fewer rounds, or less in each";
     if (limit < kLargestLimit)
-        refusal.fix += fmt::format("; or gpu/kernel_exit, which may take {}", kLargestLimit);
+        refusal.fix += fmt::format("; or gpu/kernel_exit, which may take {}{}", kLargestLimit,
+                                   scene.context == ContextKind::kernel ? "" : ", with a kernel's context");
 }
 
 }  // namespace
@@ -78,12 +82,12 @@ std::uint32_t place_of_loop(const Program& program, std::uint32_t start, std::ui
     return place;
 }
 
-Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limit, std::optional<std::uint32_t> loop) {
+Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limit, const std::optional<Loop>& loop) {
     if (worst <= limit)
         return std::nullopt;
     Refusal refusal;
     if (loop) {
-        const LineInfo* line = scene.program.line_of(*loop);
+        const LineInfo* line = scene.program.line_of(loop->start);
         const bool known = line != nullptr && line->line != 0;
         refusal.code = "EGPU-V009";
         refusal.message = known ? fmt::format("the loop {} line {} may not end within {} instructions",
@@ -91,16 +95,15 @@ Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limi
                                 : fmt::format("this loop may not end within {} instructions", limit);
         refusal.why = fmt::format(
             "followed round by round it had not ended when {} instructions were reached, which is all that a program "
-            "at {} "
-            "may take a firing; a GPU that hangs must be reset",
+            "at {} may take a firing; a GPU that hangs must be reset",
             limit, scene.program.section);
         refusal.fix =
             "give it a small constant bound: for (int i = 0; i < 16; i++), with a break inside where it may end "
             "sooner; "
             "or do less in each round";
-        refusal.at = loop;
+        refusal.at = loop->start;
         if (const auto rounds = known && begins_loop(line->text) ? rounds_of(line->text) : std::nullopt)
-            say_too_many_rounds(refusal, *rounds, line->line, limit);
+            say_too_many_rounds(scene, refusal, *rounds, loop->rounds, line->line, limit);
         return refusal;
     }
     refusal.code = "EGPU-V010";

@@ -112,7 +112,7 @@ Verdict check_global_data(const Scene& scene);
 // lanes.cpp: V025
 /// A helper that asks all lanes that fire together is called where all of them come.
 Verdict check_lanes(const Scene& scene, const Helper& called);
-// linux_helpers.cpp: V017
+// unavailable_helpers.cpp: V017
 Refusal unknown_helper(const Scene& scene, std::uint32_t number);
 // helpers.cpp: V018, V019
 Verdict check_helper(const Scene& scene, const Helper*& called);
@@ -128,9 +128,15 @@ struct FunctionStack {
 };
 Verdict check_stack_depth(const Scene& scene, const std::vector<FunctionStack>& chain);
 // budget.cpp: V009, V010, V011
+struct Loop {
+    std::uint32_t start = 0;  ///< instruction
+    std::uint32_t rounds =
+        0;  ///< that a path has gone through to their end, in all: of an inner loop, of all its turns
+};
 /// Of a loop from `start` to its jump back, an instruction of the line that says for or while; `back` where none does.
 std::uint32_t place_of_loop(const Program& program, std::uint32_t start, std::uint32_t back);
-Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limit, std::optional<std::uint32_t> loop);
+/// `loop`: the one that a path over the limit is in; its start is the instruction to be named.
+Verdict check_budget(const Scene& scene, std::uint32_t worst, std::uint32_t limit, const std::optional<Loop>& loop);
 Refusal endless_loop(std::uint32_t loop);
 Refusal too_complex(std::uint32_t steps);
 
