@@ -88,11 +88,7 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     else if (view.left_out_launches() != 0)
         line +=
             fmt::format(" (--overhead: {} ran the original, to be compared)", format_count(view.left_out_launches()));
-    std::uint64_t refused = 0, lookups = 0;
-    for (const auto& data : view.maps) {
-        refused += data.refused_keys;
-        lookups += data.refused_lookups;
-    }
+    const std::uint64_t refused = view.refused_keys(), lookups = view.refused_lookups();
     if (const auto programs = refused_programs(view); programs != 0)
         line +=
             fmt::format(", {} of {} refused", format_count(programs), counted(view.catalogue.probes.size(), "program"));

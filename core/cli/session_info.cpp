@@ -72,20 +72,6 @@ std::string bytes_text(const std::optional<std::uint64_t>& bytes, bool at_least)
     return bytes ? (at_least ? "at least " : "") + format_bytes(static_cast<double>(*bytes)) : "n/a";
 }
 
-std::uint64_t refused_lookups(const host::SessionView& view) {
-    std::uint64_t sum = 0;
-    for (const auto& data : view.maps)
-        sum += data.refused_lookups;
-    return sum;
-}
-
-std::uint64_t refused_keys(const host::SessionView& view) {
-    std::uint64_t sum = 0;
-    for (const auto& data : view.maps)
-        sum += data.refused_keys;
-    return sum;
-}
-
 std::map<std::string, std::uint64_t> kernel_states(const host::SessionView& view) {
     std::map<std::string, std::uint64_t> states;
     for (const auto& kernel : view.catalogue.kernels)
@@ -128,9 +114,9 @@ void print_text(const host::Source& source, const std::optional<host::RecordingF
     const Traffic traffic = traffic_of(view);
     line("requested", fmt::format("{} read, {} written", bytes_text(traffic.read, traffic.at_least),
                                   bytes_text(traffic.written, traffic.at_least)));
-    line("dropped", refused_lookups(view) == 0 ? counted(refused_keys(view), "key")
-                                               : fmt::format("{}, {}", counted(refused_keys(view), "key"),
-                                                             counted(refused_lookups(view), "look-up")));
+    line("dropped", view.refused_lookups() == 0 ? counted(view.refused_keys(), "key")
+                                                : fmt::format("{}, {}", counted(view.refused_keys(), "key"),
+                                                              counted(view.refused_lookups(), "look-up")));
     line("GPU memory", fmt::format("{} of egpu", format_memory(view.gpu_memory_bytes)));
     line("findings", fmt::format("{}; {}", host::find_all(view).size(), counted(source.messages().size(), "message")));
     if (file)
@@ -182,8 +168,8 @@ void print_json(const host::Source& source, const std::optional<host::RecordingF
         {"read_bytes", or_null(traffic.read)},
         {"written_bytes", or_null(traffic.written)},
         {"at_least", traffic.at_least},
-        {"dropped_keys", refused_keys(view)},
-        {"dropped_lookups", refused_lookups(view)},
+        {"dropped_keys", view.refused_keys()},
+        {"dropped_lookups", view.refused_lookups()},
         {"gpu_memory_bytes", view.gpu_memory_bytes},
         {"findings", host::find_all(view).size()},
         {"messages", source.messages().size()}};

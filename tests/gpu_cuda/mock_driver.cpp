@@ -101,5 +101,49 @@ CUresult cuLinkDestroy(CUlinkState state) {
     delete reinterpret_cast<Link*>(state);
     return CUDA_SUCCESS;
 }
+// What running a kernel takes: every driver has it, nobody here calls it.
+CUresult cuDeviceGetName(char*, int, CUdevice) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuDeviceGetAttribute(int*, CUdevice_attribute, CUdevice) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuModuleLoadDataEx(CUmodule*, const void*, unsigned int, CUjit_option*, void**) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuModuleUnload(CUmodule) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuModuleGetFunction(CUfunction*, CUmodule, const char*) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuModuleGetGlobal_v2(CUdeviceptr*, size_t*, CUmodule, const char*) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuMemAlloc_v2(CUdeviceptr*, size_t) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuMemFree_v2(CUdeviceptr) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuLaunchKernel(CUfunction, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int, unsigned int,
+                        unsigned int, CUstream, void**, void**) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult cuStreamQuery(CUstream) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
 
 }  // extern "C"

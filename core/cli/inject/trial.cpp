@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "host/catalogue/map_layout.hpp"
 #include "host/pipeline/pipeline.hpp"
+#include "maps/storage/storage.hpp"
 
 namespace egpu::cli {
 
@@ -16,7 +16,7 @@ void Trial::add(const ebpf::Object& object, std::size_t program) {
         objects_.push_back(&object);
         bases_.push_back(static_cast<std::uint32_t>(layouts_.size()));
         for (const auto& map : object.maps)
-            layouts_.push_back(host::layout_of(map, host::kAssumedSmCount));
+            layouts_.push_back(maps::layout_of(map, host::kAssumedSmCount));
     }
     programs_.push_back({&object, &object.programs[program], bases_[at], static_cast<std::uint32_t>(programs_.size())});
 }

@@ -87,8 +87,9 @@ std::string_view linux_helper_name(std::uint32_t number);
 /// Why a GPU doesn't have a helper of Linux or of bpftime, and what a program does instead.
 struct Unavailable {
     std::string_view why;
-    std::string_view instead;  ///< "" where nothing stands for it
-    std::string_view name;     ///< of one that is bpftime's alone; else "", see linux_helper_name()
+    std::string_view instead;   ///< "" where nothing stands for it
+    std::string_view name;      ///< of one that is bpftime's alone; else "", see linux_helper_name()
+    bool reads_memory = false;  ///< bpf_probe_read() and its kin, which BPF_CORE_READ() calls, too
 };
 /// nullptr where no more is to be said than that it is a helper of Linux.
 const Unavailable* unavailable(std::uint32_t number);

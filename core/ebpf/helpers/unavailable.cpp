@@ -28,7 +28,8 @@ constexpr Unavailable kApplicationMemory{
     "no program reads memory of the application: a fault on a GPU can't be undone",
     "egpu_value(ctx, &value, sizeof(value)) gives the value that an access moves (at gpu/store, gpu/load_return and "
     "gpu/atomic_return), egpu_arg(ctx, n) a kernel's parameter",
-    {}};
+    {},
+    true};
 constexpr Unavailable kProcess{
     "Linux knows the process, its threads on a GPU it doesn't",
     "tell kernels apart by ctx->kernel, launches by ctx->launch, threads by ctx->block and ctx->thread",

@@ -17,7 +17,6 @@ namespace egpu::ebpf {
 namespace {
 
 constexpr std::uint64_t kSectionBytes = std::uint64_t{1} << 20;  // of one value of a map
-constexpr std::size_t kSectionLimit = 64;                        // each is looked for in all of BTF
 constexpr std::size_t kVariableLimit = 4096;                     // of a section
 
 std::string map_name(const std::string& path, std::string_view section) {
@@ -154,7 +153,7 @@ std::vector<MapSource> read_globals(const Source& source) {
     for (std::uint32_t i = 1; i < source.elf.sections().size(); ++i) {
         if (!is_writable_data(source.elf.sections()[i]))
             continue;
-        if (maps.size() == kSectionLimit)
+        if (maps.size() == kMostVariableSections)
             break;  // the address of a variable in a further one is refused: no map has it
         const auto name = map_name(source.path, source.elf.sections()[i].name);
         maps.push_back({name, i, 0, definition_of(source, i, name), true});

@@ -295,7 +295,10 @@ Status Linker::global_address(const ElfSymbol& symbol, Instruction& first, Instr
     const auto map = std::ranges::find_if(
         maps_, [&](const MapSource& each) { return each.is_section && each.section == symbol.section; });
     if (map == maps_.end())
-        return damaged(fmt::format("'{}' has no section", symbol_name(source_, symbol)));
+        return error("EGPU-B025",
+                     fmt::format("'{}' is in one of more than {} sections of global variables",
+                                 symbol_name(source_, symbol), kMostVariableSections),
+                     "keep variables that belong together in one section");
     if (of_linux_.contains(symbol.section))
         return error(
             "EGPU-B050",

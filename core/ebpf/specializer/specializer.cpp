@@ -93,6 +93,16 @@ void finish_facts(SpecializedProgram& program, const Slots& slots) {
 
 }  // namespace
 
+bool SpecializedProgram::searches(std::uint32_t at) const {
+    const Helper* called = instructions[at].opcode == kCall && instructions[at].source == 0
+                               ? helper(static_cast<std::uint32_t>(instructions[at].immediate))
+                               : nullptr;
+    if (called == nullptr || called->arguments[1] != ArgumentKind::map_key || facts[at].arguments.empty())
+        return false;
+    const Value& map = facts[at].arguments.front();
+    return map.kind == Value::Kind::map_object && object->maps[map.map].keys_at_run_time;
+}
+
 std::optional<std::uint32_t> SpecializedProgram::needed_from(std::uint32_t at) const {
     if (at >= onward.size() || onward[at] == kEnd)
         return std::nullopt;

@@ -99,6 +99,8 @@ struct SpecializedProgram {
     static constexpr std::uint32_t kEnd = 0xffffffff;
     std::vector<std::uint32_t> onward;  ///< per instruction: the first needed one from there on; kEnd: none
 
+    /// True for a look-up or an update of a hash whose keys are searched for at run time, where it is reached.
+    bool searches(std::uint32_t at) const;
     /// Where control goes after `at` (a jump: when not taken), past what isn't needed; nothing: the program ends.
     std::optional<std::uint32_t> next_needed(std::uint32_t at) const;
     /// The first instruction that is executed at run time.

@@ -149,7 +149,7 @@ Verdict Walk::step_branch(State& state, Explored::Node node) {
     decided_by.derive_from(right.scalar);
     if (decided_by.variability != Variability::site)
         state.diverge(flow_.join[state.at], decided_by);
-    if (decided_by.variability == Variability::lane && is_in_loop(flow_, state.at))
+    if (decided_by.variability == Variability::lane && flow_.in_loop[state.at] != 0)
         state.lanes_looped = true;
     if (asks_lanes_ && state.lanes_parted)
         state.branch_later(flow_.join[state.at]);

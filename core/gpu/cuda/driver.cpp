@@ -8,12 +8,49 @@
 namespace egpu::cuda {
 namespace {
 
-constexpr const char* kLibrary = "libcuda.so.1";
+/// Finds functions by name and remembers the first that is missing.
+class Finder {
+public:
+    explicit Finder(void* library) : library_(library) {}
 
-template <typename Function>
-bool find(void* library, const char* name, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(library, name));
-    return function != nullptr;
+    template <typename Function>
+    void find(const char* name, Function& function) {
+        function = reinterpret_cast<Function>(::dlsym(library_, name));
+        if (function == nullptr && missing_ == nullptr)
+            missing_ = name;
+    }
+    const char* missing() const { return missing_; }
+
+private:
+    void* library_;
+    const char* missing_ = nullptr;
+};
+
+void find_all(Finder& finder, Driver& driver) {
+    finder.find("cuInit", driver.init);
+    finder.find("cuDriverGetVersion", driver.driver_get_version);
+    finder.find("cuDeviceGet", driver.device_get);
+    finder.find("cuDeviceGetName", driver.device_get_name);
+    finder.find("cuDeviceGetAttribute", driver.device_get_attribute);
+    finder.find("cuDevicePrimaryCtxRetain", driver.primary_context_retain);
+    finder.find("cuDevicePrimaryCtxRelease_v2", driver.primary_context_release);
+    finder.find("cuDevicePrimaryCtxReset_v2", driver.primary_context_reset);
+    finder.find("cuCtxSetCurrent", driver.context_set_current);
+    finder.find("cuGetErrorName", driver.get_error_name);
+    finder.find("cuLinkCreate_v2", driver.link_create);
+    finder.find("cuLinkAddData_v2", driver.link_add_data);
+    finder.find("cuLinkComplete", driver.link_complete);
+    finder.find("cuLinkDestroy", driver.link_destroy);
+    finder.find("cuModuleLoadDataEx", driver.module_load);
+    finder.find("cuModuleUnload", driver.module_unload);
+    finder.find("cuModuleGetFunction", driver.module_get_function);
+    finder.find("cuModuleGetGlobal_v2", driver.module_get_global);
+    finder.find("cuMemAlloc_v2", driver.memory_allocate);
+    finder.find("cuMemFree_v2", driver.memory_free);
+    finder.find("cuMemcpyHtoD_v2", driver.copy_to_device);
+    finder.find("cuMemcpyDtoH_v2", driver.copy_to_host);
+    finder.find("cuLaunchKernel", driver.launch_kernel);
+    finder.find("cuStreamQuery", driver.stream_query);
 }
 
 }  // namespace
@@ -25,24 +62,17 @@ std::string Driver::name_of(CUresult result) const {
     return name;
 }
 
-Result<Driver> load_driver() {
-    void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
+Result<Driver> load_driver(const std::string& library) {
+    void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
         const char* why = ::dlerror();
-        return error("EGPU-G001", fmt::format("no NVIDIA driver: {}", why != nullptr ? why : kLibrary));
+        return error("EGPU-G001", fmt::format("no NVIDIA driver: {}", why != nullptr ? why : library));
     }
     Driver driver;
-    const bool all =
-        find(library, "cuInit", driver.init) && find(library, "cuDriverGetVersion", driver.driver_get_version) &&
-        find(library, "cuDeviceGet", driver.device_get) &&
-        find(library, "cuDevicePrimaryCtxRetain", driver.primary_context_retain) &&
-        find(library, "cuCtxSetCurrent", driver.context_set_current) &&
-        find(library, "cuGetErrorName", driver.get_error_name) &&
-        find(library, "cuLinkCreate_v2", driver.link_create) &&
-        find(library, "cuLinkAddData_v2", driver.link_add_data) &&
-        find(library, "cuLinkComplete", driver.link_complete) && find(library, "cuLinkDestroy", driver.link_destroy);
-    if (!all)
-        return error("EGPU-G001", fmt::format("{} lacks functions that every driver has", kLibrary));
+    Finder finder(handle);
+    find_all(finder, driver);
+    if (finder.missing() != nullptr)
+        return error("EGPU-G001", fmt::format("{} has no {}, as every driver has", library, finder.missing()));
     if (const CUresult result = driver.init(0); result != CUDA_SUCCESS)
         return error("EGPU-G002", fmt::format("the driver does not start: {}", driver.name_of(result)));
     return driver;

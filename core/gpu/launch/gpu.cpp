@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "gpu/launch/driver.hpp"
+#include "gpu/cuda/driver.hpp"
 
 namespace egpu::launch {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::size_t kLogBytes = 8192;
 }  // namespace
 
 struct Gpu::State {
-    Driver driver;
+    cuda::Driver driver;
     CUdevice device = 0;
     CUcontext context = nullptr;
     std::string name;
@@ -149,7 +149,7 @@ Status Gpu::State::execute(KernelRun& kernel, CUmodule module, std::vector<CUdev
 }
 
 Result<Gpu> Gpu::open(const std::string& library) {
-    auto driver = load_driver(library);
+    auto driver = cuda::load_driver(library);
     if (!driver)
         return driver.errors();
     auto state = std::make_unique<State>();

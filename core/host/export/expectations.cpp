@@ -288,11 +288,7 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
         result.reason = "the application used no CUDA";
         return;
     }
-    std::uint64_t refused_keys = 0, refused_lookups = 0, launched = 0, instrumented = 0;
-    for (const auto& data : view.maps) {
-        refused_keys += data.refused_keys;
-        refused_lookups += data.refused_lookups;
-    }
+    std::uint64_t launched = 0, instrumented = 0;
     for (const auto& counts : view.counts) {
         launched += counts.launches != 0 ? 1 : 0;
         instrumented += counts.instrumented != 0 ? 1 : 0;
@@ -306,8 +302,8 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
         {"launches_not_followed", view.not_followed_launches},
         {"kernels", launched},
         {"kernels_instrumented", instrumented},
-        {"refused_keys", refused_keys},
-        {"refused_lookups", refused_lookups},
+        {"refused_keys", view.refused_keys()},
+        {"refused_lookups", view.refused_lookups()},
         {"dropped_records", 0},  // no ring buffer in this version: nothing can be dropped
         {"gpu_memory", view.most_gpu_memory_bytes},
         {"waited", view.waited_ns},

@@ -130,22 +130,6 @@ ordered_json probe_json(const Probe& probe) {
             {"detached_at", time_or_null(probe.detached_unix_ms)}};
 }
 
-/// Keys that found their map full: values that were lost, so never silently left out.
-std::uint64_t refused_keys(const SessionView& view) {
-    std::uint64_t sum = 0;
-    for (const auto& data : view.maps)
-        sum += data.refused_keys;
-    return sum;
-}
-
-/// The same of keys that are known only at run time: once for each look-up.
-std::uint64_t refused_lookups(const SessionView& view) {
-    std::uint64_t sum = 0;
-    for (const auto& data : view.maps)
-        sum += data.refused_lookups;
-    return sum;
-}
-
 }  // namespace
 
 std::string summary_json(const SessionView& view, const RunFacts& facts) {
@@ -180,8 +164,8 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     for (const auto& result : facts.expectations)
         whole["expectations"].push_back(to_json(result));
     whole["dropped_records"] = 0;  // no ring buffer in this version: nothing can be dropped
-    whole["refused_keys"] = refused_keys(view);
-    whole["refused_lookups"] = refused_lookups(view);
+    whole["refused_keys"] = view.refused_keys();
+    whole["refused_lookups"] = view.refused_lookups();
     whole["launches_unknown"] = view.unknown_launches;
     whole["launches_unasked"] = view.unasked_launches;
     whole["launches_not_followed"] = view.not_followed_launches;

@@ -7,10 +7,10 @@
 
 #include "base/names.hpp"
 #include "base/version.hpp"
-#include "host/catalogue/map_layout.hpp"
 #include "host/pipeline/eligibility.hpp"
 #include "host/pipeline/map_uses.hpp"
 #include "inject/compile/options.hpp"
+#include "maps/storage/storage.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace egpu::host {
@@ -50,7 +50,7 @@ void Pipeline::add_maps(std::uint32_t loaded) {
     map_bases_.push_back(static_cast<std::uint32_t>(catalogue_.maps.size()));
     for (const auto& definition : probes_[loaded].object->maps) {
         catalogue_.maps.push_back({probes_[loaded].name + "/" + definition.name, definition});
-        layouts_.push_back(layout_of(definition, assumed_sm_count_));
+        layouts_.push_back(maps::layout_of(definition, assumed_sm_count_));
         keys_.emplace_back(definition.is_array(), definition.key_bytes, definition.max_entries);
     }
 }

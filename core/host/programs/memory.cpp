@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/units.hpp"
-#include "host/catalogue/map_layout.hpp"
+#include "maps/storage/storage.hpp"
 
 namespace egpu::host {
 
@@ -14,7 +14,7 @@ std::optional<Diagnostic> too_large_maps(const ebpf::Object& object, std::uint64
     for (const auto& map : object.maps) {
         if (map.placement == ebpf::Placement::linux_kernel)
             continue;
-        const std::uint64_t bytes = layout_of(map, 1).device_bytes();  // below 2^47: 256 maps don't overflow
+        const std::uint64_t bytes = maps::layout_of(map, 1).device_bytes();  // below 2^47: 256 maps don't overflow
         sum += bytes;
         if (largest == nullptr || bytes > most) {
             largest = &map;

@@ -5,10 +5,10 @@
 
 #include "ebpf/events/events.hpp"
 #include "ebpf/specializer/specializer.hpp"
-#include "host/catalogue/map_layout.hpp"
 #include "inject/codegen/codegen.hpp"
 #include "inject/codegen/grids.hpp"
 #include "maps/layout/layout.hpp"
+#include "maps/storage/storage.hpp"
 
 namespace egpu::host {
 namespace {
@@ -64,7 +64,7 @@ std::vector<Diagnostic> refused_in_every_kernel(const ebpf::Object& object, cons
         return specialized.errors();
     std::vector<maps::Layout> layouts;
     for (const auto& map : object.maps)
-        layouts.push_back(layout_of(map, kShards));
+        layouts.push_back(maps::layout_of(map, kShards));
     inject::Table table;
     inject::FunctionContext function;
     function.target = {.sm = 90, .ptx_major = 8, .ptx_minor = 0};

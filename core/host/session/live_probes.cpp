@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "host/catalogue/map_layout.hpp"
 #include "host/session/map_description.hpp"
 #include "host/session/server.hpp"
+#include "maps/storage/storage.hpp"
 #include "segment/access/process.hpp"
 #include "segment/access/shared.hpp"
 
@@ -45,7 +45,7 @@ Result<std::vector<maps::Layout>> Server::room_for(const std::vector<Map>& maps)
     std::vector<segment::MapDescription> wanted;
     for (const auto& map : maps) {
         const auto& definition = map.definition;
-        maps::Layout layout = layout_of(definition, assumed_sm_count());
+        maps::Layout layout = maps::layout_of(definition, assumed_sm_count());
         const std::uint64_t one_shard = std::max<std::uint64_t>(std::uint64_t{layout.stride} * layout.capacity * 2, 1);
         const std::uint64_t fit = std::max<std::uint64_t>(budget / one_shard, 1);
         layout.shards = static_cast<std::uint32_t>(std::min<std::uint64_t>(layout.shards, fit));

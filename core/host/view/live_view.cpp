@@ -9,7 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "host/catalogue/map_layout.hpp"
+#include "maps/storage/storage.hpp"
 #include "segment/access/copy_times.hpp"
 #include "segment/channel/messages.h"
 #include "segment/create/create.hpp"
@@ -51,7 +51,7 @@ std::uint64_t word_at(const std::vector<std::byte>& bytes, std::uint64_t offset,
 /// A table that the GPU filled becomes keys and values in the order in which the entries were made. One that is just
 /// being made ends the list: those behind it are in the next.
 void unpack_table(const ebpf::MapDefinition& definition, MapData& data) {
-    const maps::HashTable table = hash_table_of(definition);
+    const maps::HashTable table = maps::hash_table_of(definition);
     const std::vector<std::byte> stored = std::move(data.values);
     const std::uint32_t stride = (definition.value_bytes + 7) / 8 * 8;
     const std::uint64_t header = table.header_offset();
@@ -99,7 +99,7 @@ MapData read_map(const segment::View& segment, std::uint32_t index, const Map& m
 bool same_shape(const segment::View& segment, std::uint32_t index, const Map& map) {
     const auto& geometry = segment.geometry(index);
     if (map.definition.keys_at_run_time)
-        return geometry.is_array && geometry.value_bytes == hash_table_of(map.definition).entry_bytes();
+        return geometry.is_array && geometry.value_bytes == maps::hash_table_of(map.definition).entry_bytes();
     return geometry.value_bytes == map.definition.value_bytes && geometry.key_bytes == map.definition.key_bytes &&
            geometry.is_array == map.definition.is_array();
 }

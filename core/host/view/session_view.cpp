@@ -91,6 +91,20 @@ Coverage SessionView::coverage_of(const MapData& data, std::uint32_t kernel_id) 
     return sum_of(coverage_by_kernel(data), kernel_id);
 }
 
+std::uint64_t SessionView::refused_keys() const {
+    std::uint64_t sum = 0;
+    for (const auto& data : maps)
+        sum += data.refused_keys;
+    return sum;
+}
+
+std::uint64_t SessionView::refused_lookups() const {
+    std::uint64_t sum = 0;
+    for (const auto& data : maps)
+        sum += data.refused_lookups;
+    return sum;
+}
+
 bool SessionView::complete() const {
     bool whole = drained && unknown_launches == 0 && unasked_launches == 0 && partly_counted_graphs == 0 &&
                  not_followed_launches == 0 && other_processes == 0;

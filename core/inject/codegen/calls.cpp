@@ -144,7 +144,7 @@ std::string Emitter::array_address(std::uint32_t at, std::uint32_t map, const st
 }
 
 void Emitter::lookup(std::uint32_t at, const std::string& result) {
-    if (searches(at)) {
+    if (program_.searches(at)) {
         const auto id = static_cast<HelperId>(program_.instructions[at].immediate);
         search(at, program_.facts[at].arguments[0].map, id == HelperId::map_lookup_or_init, false, result);
         return;
@@ -186,7 +186,7 @@ void Emitter::copy_to_map(std::uint32_t at, std::uint32_t bytes, const std::stri
 /// bpf_map_update_elem on an array: the value is copied word by word. Concurrent readers may see a part of it, as on
 /// Linux.
 void Emitter::update(std::uint32_t at, const std::string& result) {
-    if (searches(at))
+    if (program_.searches(at))
         return update_entry(at, result);
     constexpr std::int64_t kTooBig = -7;  // E2BIG
     const InstructionFacts& facts = program_.facts[at];

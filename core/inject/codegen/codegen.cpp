@@ -70,7 +70,7 @@ void Emitter::check_site() {
 bool Emitter::is_straight() const {
     std::uint32_t length = 0;
     for (auto at = program_.first_needed(); at; at = program_.next_needed(*at))
-        if (is_conditional_jump(program_.instructions[*at]) || searches(*at) || ++length > kLongestPredicated)
+        if (is_conditional_jump(program_.instructions[*at]) || program_.searches(*at) || ++length > kLongestPredicated)
             return false;
     return true;
 }

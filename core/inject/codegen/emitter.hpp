@@ -135,7 +135,6 @@ private:
                     bool with_value);
     HashSearch search(std::uint32_t at, std::uint32_t map, bool makes, bool with_value, const std::string& result);
     void update_entry(std::uint32_t at, const std::string& result);
-    bool searches(std::uint32_t at) const;
 
     // fields.cpp
     std::string field(std::uint32_t at, const ebpf::ContextField& field);

@@ -19,7 +19,7 @@
 
 #include "ebpf/helpers/helpers.hpp"
 #include "inject/codegen/emitter.hpp"
-#include "maps/layout/hash_table.hpp"
+#include "maps/storage/storage.hpp"
 
 namespace egpu::inject {
 
@@ -35,18 +35,6 @@ constexpr std::uint32_t kMostProbes = 512;
 constexpr std::uint32_t kMostWaits = 1 << 20;
 
 }  // namespace
-
-/// A look-up or update of a hash map in which keys are searched for.
-bool Emitter::searches(std::uint32_t at) const {
-    const Instruction& i = program_.instructions[at];
-    if (i.opcode != kCall || i.source != 0)
-        return false;
-    const auto id = static_cast<HelperId>(i.immediate);
-    if (id != HelperId::map_lookup_elem && id != HelperId::map_lookup_or_init && id != HelperId::map_update_elem)
-        return false;
-    const std::uint32_t map = program_.facts[at].arguments[0].map;
-    return map < program_.object->maps.size() && program_.object->maps[map].keys_at_run_time;
-}
 
 /// Memory forms by target: sm_60 has no acquire and no scope.
 struct Emitter::HashForms {
@@ -149,7 +137,7 @@ void Emitter::make_entry(std::uint32_t at, const maps::HashTable& table, const H
 Emitter::HashSearch Emitter::search(std::uint32_t at, std::uint32_t map, bool makes, bool with_value,
                                     const std::string& result) {
     const MapDefinition& definition = program_.object->maps[map];
-    const maps::HashTable table{definition.key_bytes, definition.value_bytes, definition.max_entries};
+    const maps::HashTable table = maps::hash_table_of(definition);
     const HashForms forms = hash_forms();
     HashSearch search;
     if (layout_of(at, map) == nullptr)
@@ -158,7 +146,8 @@ Emitter::HashSearch Emitter::search(std::uint32_t at, std::uint32_t map, bool ma
     const std::string hash = hash_of(search.key);
     search.base = addresses_.base_of(map + map_base_, 0);
     search.header = registers_.b64();
-    search.place = registers_.b64();
+    const std::string bucket = registers_.b64();
+    search.place = fmt::format("{}+{}", bucket, maps::HashTable::kHeaderBytes);
     search.slot = registers_.b64();
     search.word = registers_.b32();
     search.made = registers_.predicate();
@@ -174,8 +163,7 @@ Emitter::HashSearch Emitter::search(std::uint32_t at, std::uint32_t map, bool ma
     emit(fmt::format("setp.ne.u32 {0}, {1}, {1}", search.made, probes));
     body_.label(again);
     emit(fmt::format("and.b32 {}, {}, {}", index, index, table.buckets() - 1));
-    emit(fmt::format("mad.wide.u32 {}, {}, 4, {}", search.place, index, search.header));
-    emit(fmt::format("add.s64 {}, {}, {}", search.place, search.place, maps::HashTable::kHeaderBytes));
+    emit(fmt::format("mad.wide.u32 {}, {}, 4, {}", bucket, index, search.header));
     emit(fmt::format("{}.u32 {}, [{}]", forms.acquire, search.word, search.place));
     if (makes) {
         make_entry(at, table, forms, search, with_value);

@@ -104,16 +104,10 @@ private:
             "run them in two sessions, or use keys of fields that are the same every time at a site");
     }
 
-    bool searches(const ebpf::SpecializedProgram& program) const {
-        for (std::size_t at = 0; at < program.instructions.size(); ++at) {
-            const auto& arguments = program.facts[at].arguments;
-            if (!program.facts[at].needed || program.instructions[at].opcode != ebpf::kCall || arguments.empty())
-                continue;
-            const std::uint32_t map = arguments[0].map;
-            if (arguments[0].kind == ebpf::specializer::Value::Kind::map_object && map < program.object->maps.size() &&
-                program.object->maps[map].keys_at_run_time)
+    static bool searches(const ebpf::SpecializedProgram& program) {
+        for (std::uint32_t at = 0; at < program.instructions.size(); ++at)
+            if (program.facts[at].needed && program.searches(at))
                 return true;
-        }
         return false;
     }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "maps/storage/storage.hpp"
+
 namespace egpu::inject {
 
 using namespace ebpf;
@@ -89,7 +91,7 @@ Result<StandaloneKernel> standalone_kernel(const std::vector<Instruction>& body,
         return program.errors();
     StandaloneKernel kernel;
     for (const auto& map : object.maps)
-        kernel.maps.push_back(maps::make_layout(map.value_bytes, map.max_entries, false, 1));
+        kernel.maps.push_back(maps::layout_of(map, 1));
     Table table;
     FunctionContext function;
     function.target = function.required = version_for(sm);

@@ -6,25 +6,13 @@
 
 #include "../../ebpf/specializer/programs.hpp"
 #include "inject/codegen/codegen.hpp"
-#include "maps/layout/hash_table.hpp"
+#include "inject/standalone/standalone.hpp"
+#include "maps/storage/storage.hpp"
 
 namespace egpu::inject::testing {
 
 using namespace egpu::ebpf;
 using namespace egpu::ebpf::testing;
-
-/// The oldest .version that knows a target: whatever the text needs beyond it, the generator has to ask for.
-inline Target oldest_version(std::uint32_t sm) {
-    if (sm >= 100)
-        return {sm, 8, 6};
-    if (sm >= 90)
-        return {sm, 7, 8};
-    if (sm >= 80)
-        return {sm, 7, 0};
-    if (sm >= 75)
-        return {sm, 6, 3};
-    return {sm, sm >= 70 ? 6u : 5u, 0};
-}
 
 /// One program at one site. `object` must outlive it.
 struct Harness {
@@ -36,14 +24,11 @@ struct Harness {
 
     explicit Harness(const Object& object, std::uint32_t sm = 75, std::uint32_t shards = 4) {
         function.target.sm = sm;
-        function.required = oldest_version(sm);
+        function.required = version_for(sm);
         function.table = &table;
         function.layouts = &layouts;
         for (const auto& map : object.maps) {
-            const maps::HashTable table{map.key_bytes, map.value_bytes, map.max_entries};
-            layouts.push_back(map.keys_at_run_time
-                                  ? table.layout()
-                                  : maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), shards));
+            layouts.push_back(maps::layout_of(map, shards));
         }
         const auto& point = object.programs.at(0).point;
         site.granularity = point.granularity;

@@ -9,11 +9,12 @@
 #include <fmt/format.h>
 
 #include "../../ebpf/verifier/random_program.hpp"
+#include "../simulated_device.hpp"
 #include "ebpf/helpers/helpers.hpp"
 #include "ebpf/interpreter/interpreter.hpp"
 #include "ebpf/verifier/verifier.hpp"
 #include "inject/standalone/opaque.hpp"
-#include "maps/layout/hash_table.hpp"
+#include "maps/storage/storage.hpp"
 #include "site.hpp"
 
 namespace egpu::inject::testing {
@@ -67,10 +68,6 @@ bool is_accepted(Object& object) {
     return verified.has_value();
 }
 
-maps::HashTable table_of(const MapDefinition& map) {
-    return {map.key_bytes, map.value_bytes, map.max_entries};
-}
-
 /// The program of `bytes`, if the verifier takes it, with as many registers made visible as it takes.
 bool make_program(Object& object, std::span<const std::uint8_t> bytes, std::uint32_t visible) {
     Program& program = object.programs.front();
@@ -118,49 +115,13 @@ std::vector<Accumulator> accumulators_of(const SpecializedProgram& program) {
     return chosen;
 }
 
-/// Device memory of the maps, and a launch.
-class Device {
-public:
-    explicit Device(const std::vector<maps::Layout>& layouts) : layouts_(layouts) {
-        for (const auto& layout : layouts)
-            addresses_.push_back(*memory_.allocate(layout.device_bytes()));
-    }
-
-    /// "" or what went wrong.
-    std::string run(const std::string& ptx, const Table& table, const DifferentialSite& site, bool all_fire) {
-        auto module = simulated::Module::load(ptx, "differential", memory_);
-        if (!module)
-            return to_text(module.error());
-        for (std::size_t word = 0; word < table.entries().size(); ++word) {
-            const auto& entry = table.entries()[word];
-            const std::uint64_t address = addresses_[entry.map] + layouts_[entry.map].device_offset_of(entry.slot, 0);
-            if (!memory_.copy_in((*module)->variable(Table::kSymbol)->address + word * 8, &address, sizeof address))
-                return "the table can't be filled";
-        }
-        const auto kernel = (*module)->kernel("differential");
-        if (!kernel)
-            return to_text(kernel.error());
-        simulated::LaunchEnvironment environment;
-        environment.memory = &memory_;
-        environment.sm_count = 1;
-        environment.step_budget = 1'000'000;
-        const auto parameters = site.parameters(all_fire);
-        const auto done = simulated::launch(**kernel, {1, 1, 1}, site.block, 0, parameters, environment);
-        return done ? std::string() : done.fault->text;
-    }
-
-    std::vector<std::byte> element(std::uint32_t map, std::uint32_t slot) const {
-        std::vector<std::byte> bytes(layouts_[map].value_bytes);
-        if (!memory_.copy_out(bytes.data(), addresses_[map] + layouts_[map].device_offset_of(slot, 0), bytes.size()))
-            bytes.clear();
-        return bytes;
-    }
-
-private:
-    const std::vector<maps::Layout>& layouts_;
-    simulated::DeviceMemory memory_{std::uint64_t{1} << 22};
-    std::vector<std::uint64_t> addresses_;
-};
+std::vector<std::byte> element_of(const SimulatedDevice& device, std::uint32_t map, std::uint32_t slot) {
+    const maps::Layout& layout = device.layout(map);
+    std::vector<std::byte> bytes(layout.value_bytes);
+    if (!device.read(map, layout.device_offset_of(slot, 0), bytes.data(), bytes.size()))
+        bytes.clear();
+    return bytes;
+}
 
 std::string hexadecimal(const std::vector<std::byte>& bytes) {
     std::string text;
@@ -170,11 +131,11 @@ std::string hexadecimal(const std::vector<std::byte>& bytes) {
 }
 
 /// The entries of a table that the GPU filled.
-ReferenceMap entries_of(const MapDefinition& definition, std::uint32_t map, const Device& device) {
-    const maps::HashTable table = table_of(definition);
+ReferenceMap entries_of(const MapDefinition& definition, std::uint32_t map, const SimulatedDevice& device) {
+    const maps::HashTable table = maps::hash_table_of(definition);
     ReferenceMap entries;
     for (std::uint32_t slot = 0; slot < table.entries; ++slot) {
-        const auto bytes = device.element(map, slot);
+        const auto bytes = element_of(device, map, slot);
         if (bytes.empty() || bytes[0] != std::byte{1})
             break;
         const auto key = bytes.begin() + table.key_offset(), value = bytes.begin() + table.value_offset();
@@ -186,7 +147,7 @@ ReferenceMap entries_of(const MapDefinition& definition, std::uint32_t map, cons
 
 /// "" or the first element that differs.
 std::string difference(const Object& object, const std::vector<ReferenceMap>& expected, const Slots& slots,
-                       const Device& device) {
+                       const SimulatedDevice& device) {
     for (std::uint32_t map = 0; map < object.maps.size(); ++map) {
         const auto& definition = object.maps[map];
         const auto check = [&](const std::vector<std::byte>& key, std::uint32_t slot) -> std::string {
@@ -194,7 +155,7 @@ std::string difference(const Object& object, const std::vector<ReferenceMap>& ex
             if (const auto found = expected[map].find(key); found != expected[map].end())
                 wanted = found->second;
             wanted.resize(definition.value_bytes);
-            const auto got = device.element(map, slot);
+            const auto got = element_of(device, map, slot);
             return got == wanted ? std::string()
                                  : fmt::format("map {}, key {}:\n  interpreter {}\n  PTX         {}\n", definition.name,
                                                hexadecimal(key), hexadecimal(wanted), hexadecimal(got));
@@ -278,9 +239,7 @@ public:
     Trial(const Object& object, const DifferentialSite& site, DifferentialStatistics& statistics)
         : object_(object), site_(site), statistics_(statistics) {
         for (const auto& map : object.maps)
-            layouts_.push_back(map.keys_at_run_time
-                                   ? table_of(map).layout()
-                                   : maps::make_layout(map.value_bytes, map.max_entries, map.per_sm(), 1));
+            layouts_.push_back(maps::layout_of(map, 1));
     }
 
     std::optional<std::string> run(Form form) {
@@ -328,8 +287,9 @@ private:
         const auto expected = interpreted(object_, site_, all_fire);
         if (!expected)
             return std::nullopt;
-        Device device(layouts_);
-        std::string wrong = device.run(ptx, table, site_, all_fire);
+        SimulatedDevice device(layouts_);
+        std::string wrong =
+            device.launch(ptx, "differential", table.entries(), {1, 1, 1}, site_.block, site_.parameters(all_fire));
         if (wrong.empty())
             wrong = difference(object_, *expected, slots, device);
         statistics_.effects += is_zero(*expected) ? 0 : 1;

@@ -172,7 +172,7 @@ void spread_along_calls(std::span<const Instruction> program, const Flow& flow, 
 }
 
 void find_names_again(std::span<const Instruction> program, const Graph& graph, Flow& flow) {
-    const std::vector<std::uint8_t> in_loop = in_loops(program);
+    const std::vector<std::uint8_t>& in_loop = flow.in_loop;
     std::vector<std::uint8_t> repeated(program.size()), holds(program.size());  // by a function's first instruction
     for (std::uint32_t at = 0; at < program.size(); ++at)
         if (in_loop[at] && is_local_call(program[at]))
@@ -245,6 +245,7 @@ Flow analyse_flow(std::span<const Instruction> program) {
     flow.back_edge.resize(program.size(), Flow::kFunctionEnd);
     flow.live.resize(program.size());
     flow.live_fields.resize(program.size());
+    flow.in_loop = in_loops(program);
     flow.names_again.resize(program.size());
     flow.function.resize(program.size());
     find_functions(program, flow);
@@ -254,13 +255,6 @@ Flow analyse_flow(std::span<const Instruction> program) {
     find_names_again(program, graph, flow);
     flow.join = graph.joins();
     return flow;
-}
-
-bool is_in_loop(const Flow& flow, std::uint32_t at) {
-    for (std::uint32_t start = 0; start <= at; ++start)
-        if (flow.back_edge[start] != Flow::kFunctionEnd && flow.back_edge[start] >= at)
-            return true;
-    return false;
 }
 
 }  // namespace egpu::ebpf

@@ -15,6 +15,7 @@ struct Flow {
 
     std::vector<std::uint8_t> is_meeting;    ///< several paths come here: jump targets, functions, behind calls of them
     std::vector<std::uint32_t> back_edge;    ///< of a loop's start: the last jump back to it; else kFunctionEnd
+    std::vector<std::uint8_t> in_loop;       ///< may lie on a cycle: each has a jump back from behind it or from it
     std::vector<std::uint16_t> live;         ///< bit n: rn may be read from here on
     std::vector<std::uint64_t> live_fields;  ///< bit n: context_fields()[n] may be read by its offset from here on
     std::vector<std::uint32_t> join;         ///< of conditional jumps: where all their paths meet again
@@ -24,8 +25,6 @@ struct Flow {
     std::vector<std::uint32_t> functions;    ///< first instructions, ascending; 0 is the program
 };
 
-/// True where an instruction may lie on a cycle: each cycle has a jump back from behind it or from it.
-bool is_in_loop(const Flow& flow, std::uint32_t at);
 /// The instruction a jump or a local call goes to.
 std::uint32_t target_of(const Instruction& instruction, std::uint32_t at);
 bool is_local_call(const Instruction& instruction);

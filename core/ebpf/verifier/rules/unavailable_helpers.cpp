@@ -17,11 +17,6 @@ std::string offered() {
     return names;
 }
 
-/// bpf_probe_read() and its kin, which BPF_CORE_READ() calls too.
-bool reads_memory(std::uint32_t number) {
-    return number == 4 || number == 45 || (number >= 112 && number <= 115);
-}
-
 /// The field of the context that a helper is asked to read.
 std::string field_asked(const Scene& scene) {
     const Value from = scene.state.get(3);
@@ -55,7 +50,7 @@ Refusal unknown_helper(const Scene& scene, std::uint32_t number) {
     }
     const Unavailable* said = unavailable(number);
     const std::string_view name = said != nullptr && !said->name.empty() ? said->name : linux_helper_name(number);
-    if (reads_memory(number) && scene.state.get(3).kind == Kind::context)
+    if (said != nullptr && said->reads_memory && scene.state.get(3).kind == Kind::context)
         return context_is_no_memory(scene, name);
     refusal.message = name.empty() ? fmt::format("helper {} ({:#x}) is unknown", number, number)
                                    : fmt::format("{} is not available on a GPU", name);
