@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// egpu map list, egpu map dump: the maps of a running session, live (TARGETS E6.7).
+// egpu map list, egpu map dump: the maps of a running session, live (TARGETS E6.7). egpu map watch: map_watch.cpp.
 #include <algorithm>
 #include <memory>
 
@@ -9,6 +9,7 @@
 #include "base/names.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
+#include "cli/map_watch.hpp"
 #include "cli/run_report.hpp"
 #include "cli/session_info.hpp"
 #include "cli/sessions.hpp"
@@ -19,11 +20,6 @@ namespace egpu::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-struct MapOptions {
-    std::string session, map;
-    bool json = false;
-};
 
 std::string age_line(const host::MapData& data, const host::SessionView& view, bool ended) {
     if (!data.age_ns)
@@ -43,6 +39,10 @@ std::string header_of(const host::Map& map, const ebpf::TypeField& field, bool s
 void print_table(const host::MapData& data, const host::SessionView& view, bool ended) {
     if (const std::string why = host::why_not_counted(view, data); !why.empty()) {
         fmt::print("n/a: {}\n", why);
+        return;
+    }
+    if (data.map->definition.is_ring()) {
+        fmt::print("{}\n", ring_text(data));
         return;
     }
     TextTable table;
@@ -81,6 +81,9 @@ ordered_json cells_json(const Cells& cells, const ToJson& to_json) {
 ordered_json rows_json(const host::MapData& data, const host::SessionView& view) {
     if (!host::why_not_counted(view, data).empty())
         return nullptr;
+    if (data.map->definition.is_ring())
+        return data.ring ? ordered_json({{"records", data.ring->records}, {"dropped", data.ring->dropped}})
+                         : ordered_json(nullptr);
     ordered_json rows = ordered_json::array();
     for (const auto& row : host::read_rows(data, view.catalogue)) {
         const auto key = [](const host::KeyCell& cell) {
@@ -99,6 +102,8 @@ ordered_json rows_json(const host::MapData& data, const host::SessionView& view)
     }
     return rows;
 }
+
+}  // namespace
 
 Result<const host::MapData*> find_map(const host::SessionView& view, const std::string& name) {
     if (const auto* data = view.map_named(name))
@@ -119,6 +124,8 @@ Result<const host::MapData*> find_map(const host::SessionView& view, const std::
     unknown.hints.push_back(fmt::format("it has: {}", fmt::join(names, ", ")));
     return unknown;
 }
+
+namespace {
 
 int dump_maps(const MapOptions& options) {
     const auto view = view_of_session(options.session);
@@ -167,6 +174,13 @@ int list_maps(const MapOptions& options) {
         table.column(header);
     for (const auto& data : view->maps) {
         const auto& definition = data.map->definition;
+        if (definition.is_ring()) {
+            table.row({data.map->name, ebpf::to_words(definition.type), "-",
+                       definition.value_bytes == 0 ? "-" : fmt::format("{} B", definition.value_bytes),
+                       data.ring ? format_count(data.ring->records) : "n/a", "-",
+                       format_memory(data.layout.device_bytes()), "-"});
+            continue;
+        }
         table.row({data.map->name, ebpf::to_words(definition.type), fmt::format("{} B", definition.key_bytes),
                    fmt::format("{} B", definition.value_bytes), format_count(data.slots),
                    format_count(definition.max_entries), format_memory(data.layout.device_bytes()),
@@ -190,6 +204,13 @@ void add_map(CLI::App& app, int* exit_code) {
     dump->add_option("MAP", options->map, "PROBE/MAP, or MAP where only one is named so; left out: all");
     dump->add_flag("-j,--json", options->json, "Print JSON");
     dump->callback([options, exit_code] { *exit_code = dump_maps(*options); });
+    auto* watch = command->add_subcommand("watch", "The records of a ring buffer, one a line, as they come");
+    add_session_option(*watch, options->session);
+    watch->add_option("MAP", options->map, "PROBE/MAP, or MAP where only one is named so; left out: the only ring");
+    watch->add_flag("-j,--json", options->json, "Print a JSON object a line");
+    watch->add_flag("-a,--all", options->all, "Also those sent before, where the ring still holds them all");
+    watch->add_option("-n,--count", options->count, "End after so many");
+    watch->callback([options, exit_code] { *exit_code = watch_map(*options); });
 }
 
 }  // namespace egpu::cli

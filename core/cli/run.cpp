@@ -340,6 +340,7 @@ RunOutcome run_program(const RunOptions& options) {
     session_options.measure_overhead = options.overhead;
     session_options.reserve_bytes = settled.reserve_bytes;
     session_options.insights_wait_ms = insights_wait_ms;
+    session_options.on_printed = [](const std::string& line) { say(line); };
     session_options.on_started = tell_application_started;
     session_options.on_ended = [](const host::Ending& ending) { tell_application_ended(ending.as_exit_code()); };
     if (options.before_start)

@@ -12,6 +12,7 @@
 #include "base/names.hpp"
 #include "base/units.hpp"
 #include "cli/cost_report.hpp"
+#include "cli/map_watch.hpp"
 #include "cli/terminal.hpp"
 #include "host/findings/findings.hpp"
 #include "host/findings/metrics.hpp"
@@ -88,14 +89,17 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     else if (view.left_out_launches() != 0)
         line +=
             fmt::format(" (--overhead: {} ran the original, to be compared)", format_count(view.left_out_launches()));
-    const std::uint64_t refused = view.refused_keys(), lookups = view.refused_lookups();
+    const std::uint64_t refused = view.refused_keys(), lookups = view.refused_lookups(),
+                        records = view.dropped_records();
     if (const auto programs = refused_programs(view); programs != 0)
         line +=
             fmt::format(", {} of {} refused", format_count(programs), counted(view.catalogue.probes.size(), "program"));
-    else if (refused == 0 && lookups == 0)
+    else if (refused == 0 && lookups == 0 && records == 0)
         line += ", nothing dropped";
     if (refused != 0)
         line += fmt::format(", {} dropped", counted(refused, "key"));
+    if (records != 0)
+        line += fmt::format(", {} dropped", counted(records, "record"));
     return line + (lookups == 0 ? "" : fmt::format(", {} dropped", counted(lookups, "look-up")));
 }
 
@@ -302,6 +306,14 @@ void add_own_maps(const SessionView& view, bool ended, std::vector<std::string>&
         if (const std::string why = host::why_not_counted(view, data); !why.empty()) {
             lines.emplace_back();
             lines.push_back(fmt::format("  {}: n/a ({})", data.map->name, why));
+            continue;
+        }
+        const bool is_printed = !data.map->definition.formats.empty();  // its lines were
+        if (is_printed && data.ring && data.ring->dropped == 0 && !data.ring->damaged)
+            continue;
+        if (data.map->definition.is_ring()) {
+            lines.emplace_back();
+            lines.push_back(fmt::format("  {}: {}", data.map->name, ring_text(data)));
             continue;
         }
         const auto rows = host::read_rows(data, view.catalogue);

@@ -114,9 +114,12 @@ void print_text(const host::Source& source, const std::optional<host::RecordingF
     const Traffic traffic = traffic_of(view);
     line("requested", fmt::format("{} read, {} written", bytes_text(traffic.read, traffic.at_least),
                                   bytes_text(traffic.written, traffic.at_least)));
-    line("dropped", view.refused_lookups() == 0 ? counted(view.refused_keys(), "key")
-                                                : fmt::format("{}, {}", counted(view.refused_keys(), "key"),
-                                                              counted(view.refused_lookups(), "look-up")));
+    std::vector<std::string> dropped{counted(view.refused_keys(), "key")};
+    if (view.refused_lookups() != 0)
+        dropped.push_back(counted(view.refused_lookups(), "look-up"));
+    if (view.dropped_records() != 0)
+        dropped.push_back(counted(view.dropped_records(), "record"));
+    line("dropped", fmt::format("{}", fmt::join(dropped, ", ")));
     line("GPU memory", fmt::format("{} of egpu", format_memory(view.gpu_memory_bytes)));
     line("findings", fmt::format("{}; {}", host::find_all(view).size(), counted(source.messages().size(), "message")));
     if (file)
@@ -170,6 +173,7 @@ void print_json(const host::Source& source, const std::optional<host::RecordingF
         {"at_least", traffic.at_least},
         {"dropped_keys", view.refused_keys()},
         {"dropped_lookups", view.refused_lookups()},
+        {"dropped_records", view.dropped_records()},
         {"gpu_memory_bytes", view.gpu_memory_bytes},
         {"findings", host::find_all(view).size()},
         {"messages", source.messages().size()}};

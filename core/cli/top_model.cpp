@@ -99,7 +99,7 @@ TopView TopModel::view() const {
     view.stopped = session.catalogue.stopped_unix_ms != 0;
     view.seconds = static_cast<double>(session.unix_ns / 1'000'000 - session.catalogue.started_unix_ms) / 1e3;
     view.egpu_memory = session.gpu_memory_bytes;
-    view.dropped = session.refused_keys() + session.refused_lookups();
+    view.dropped = session.refused_keys() + session.refused_lookups() + session.dropped_records();
     if (times_.size() >= 2 && times_.back() > times_.front())
         view.samples_per_second =
             static_cast<double>(times_.size() - 1) * 1e9 / static_cast<double>(times_.back() - times_.front());

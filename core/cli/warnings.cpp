@@ -390,6 +390,25 @@ std::vector<Diagnostic> mistyped_kernel_warnings(const SessionView& view, const 
     return warnings;
 }
 
+/// Of a ring buffer that did not pass on all that was sent.
+static Diagnostic records_lost(const host::MapData& data) {
+    if (data.ring->damaged)
+        return warning("EGPU-M023",
+                       fmt::format("ring buffer {} held bytes that are no record: none were read from "
+                                   "then on",
+                                   data.map->name),
+                       "something else wrote to its memory");
+    if (data.ring->dropped != 0)
+        return warning("EGPU-M021",
+                       fmt::format("{} of ring buffer {} were dropped: it was full",
+                                   counted(data.ring->dropped, "record"), data.map->name),
+                       "raise its max_entries, which are bytes, or send fewer: once a warp, or one in N");
+    return warning("EGPU-M022",
+                   fmt::format("{} of records of ring buffer {} were on the GPU and were not read",
+                               format_memory(data.ring->behind), data.map->name),
+                   "the program ended before they were");
+}
+
 std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
     std::vector<Diagnostic> warnings;
     if (view.agent_pid == 0)
@@ -436,6 +455,9 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                                              "that ran at one time came to one place: programs once a grid did not run "
                                              "for them",
                                              format_count(view.not_followed_launches))));
+    for (const auto& data : view.maps)
+        if (data.ring && (data.ring->dropped != 0 || data.ring->damaged || data.ring->behind != 0))
+            warnings.push_back(records_lost(data));
     for (const auto& data : view.maps)
         if (data.is_full())
             warnings.push_back(warning(

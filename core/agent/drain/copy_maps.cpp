@@ -9,6 +9,7 @@
 #include "agent/maps/contents.hpp"
 #include "agent/maps/device_maps.hpp"
 #include "agent/maps/grids.hpp"
+#include "agent/maps/records.hpp"
 #include "agent/maps/shards.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
@@ -98,7 +99,8 @@ CUresult copy_all_maps() {
         const std::uint32_t places = places_with(i);
         if (places == 0)
             continue;
-        const CUresult result = copy_map(i, places);
+        const bool is_ring = view().geometry(i).ring_bytes != 0;
+        const CUresult result = is_ring ? take_records(i, places) : copy_map(i, places);
         if (result != CUDA_SUCCESS)
             return result;
         copied = true;

@@ -11,6 +11,7 @@
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/observe.hpp"
 #include "agent/maps/places.hpp"
+#include "agent/maps/records.hpp"
 #include "agent/session/held.hpp"
 #include "agent/session/lock.hpp"
 #include "agent/session/session.hpp"
@@ -88,7 +89,15 @@ CUresult drain_finally() {
     for (unsigned int i = 0; i < places_used() && result == CUDA_SUCCESS; ++i)
         if (get(final_place) == nullptr || get(final_place) == &place_at(i))
             result = settle(place_at(i));
-    return result == CUDA_SUCCESS ? copy_all() : result;
+    if (result == CUDA_SUCCESS)
+        result = copy_all();
+    // The egpu process makes room as it reads: what did not fit may then.
+    const std::uint64_t deadline = monotonic_ns() + kFinalLimit / 2;
+    while (result == CUDA_SUCCESS && records_are_behind() && monotonic_ns() < deadline && host_alive(false)) {
+        futex_wait(final_wanted, get(final_wanted), kMillisecond);
+        result = copy_all();
+    }
+    return result;
 }
 
 void after(CUresult result) {
@@ -146,7 +155,8 @@ void* drain_thread(void*) {
             futex_wake(final_done);
             continue;
         }
-        sleep_until_needed(request, synchronisations);
+        if (!records_are_waiting())
+            sleep_until_needed(request, synchronisations);
     }
     return nullptr;
 }

@@ -116,7 +116,7 @@ bool adds_up(std::uint32_t map) {
 }
 
 bool may_have(const Place& place, std::uint32_t map) {
-    if (adds_up(map))
+    if (adds_up(map) || view().geometry(map).ring_bytes != 0)
         return true;
     for (unsigned int i = 0; i < places_used(); ++i)
         if (&place_at(i) != &place && allocated_map(place_at(i), map) != 0)

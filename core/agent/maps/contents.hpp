@@ -15,7 +15,7 @@ namespace egpu::agent {
 /// says so, egpu_map_entry.merge). Else one place at a time has it.
 bool adds_up(std::uint32_t map);
 
-/// Whether `place` may have the map: it adds up, or no other place has it.
+/// Whether `place` may have the map: it adds up, is a ring buffer, or no other place has it.
 bool may_have(const Place& place, std::uint32_t map);
 
 /// What a place's memory of this map starts with: of a map that doesn't add up, what the place before it held; of the

@@ -5,8 +5,10 @@
 
 #include "agent/driver/driver.hpp"
 #include "agent/maps/grids.hpp"
+#include "agent/maps/records.hpp"
 #include "agent/maps/shards.hpp"
 #include "agent/session/session.hpp"
+#include "maps/layout/ring_buffer.hpp"
 #include "segment/access/shared.hpp"
 
 namespace egpu::agent {
@@ -27,6 +29,13 @@ std::uint64_t allocated_on(CUdevice device) {
         if (place_at(i).device == device)
             bytes += allocated_in(place_at(i));
     return bytes;
+}
+
+/// A ring buffer is taken out a chunk at a time.
+std::uint64_t copied_at_once(const segment::MapGeometry& map) {
+    if (map.ring_bytes == 0)
+        return map.snapshot_bytes();
+    return map.ring_bytes / maps::RingBuffer::kChunks;
 }
 
 CUdeviceptr allocate(Place& place, std::uint32_t index, std::span<const std::byte> content) {
@@ -70,8 +79,8 @@ void book_memory() {
 std::uint64_t largest_map() {
     std::uint64_t largest = view().reserve().size() / 2;  // of a map that is added later: it lies there twice
     for (std::uint32_t i = 0; i < view().map_count(); ++i)
-        if (view().geometry(i).snapshot_bytes() > largest)
-            largest = view().geometry(i).snapshot_bytes();
+        if (const std::uint64_t bytes = copied_at_once(view().geometry(i)); bytes > largest)
+            largest = bytes;
     return largest;
 }
 
@@ -95,6 +104,7 @@ void forget_memory(Place* place) {
         __atomic_store_n(&address, CUdeviceptr{0}, __ATOMIC_RELEASE);
     place->refused = 0;
     forget_grids(place);
+    forget_records(*place);
     book_memory();
 }
 

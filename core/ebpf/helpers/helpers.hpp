@@ -16,9 +16,12 @@ enum class HelperId : std::uint32_t {
     map_lookup_elem = 1,
     map_update_elem = 2,
     ktime_get_ns = 5,
+    trace_printk = 6,
     get_prandom_u32 = 7,
     get_smp_processor_id = 8,  // SM
+    ringbuf_output = 130,
     ktime_get_coarse_ns = 160,
+    trace_vprintk = 177,
     clock = 0x10001,
     time_ns = 0x10002,
     map_lookup_or_init = 0x10003,
@@ -50,6 +53,10 @@ enum class ArgumentKind {
     context,
     stack_buffer,  ///< its size is the next argument
     stack_word,    ///< 8 bytes
+    ring,          ///< a ring buffer
+    record,        ///< bytes that are read; how many is the next argument
+    text,          ///< read-only data; how many bytes is the next argument
+    printed,       ///< a number, where the text prints so many; else anything, set or not
     constant,
     scalar
 };
@@ -70,6 +77,7 @@ struct Helper {
     constexpr bool asks_lanes() const {
         return id == HelperId::lanes_sum || id == HelperId::lanes_min || id == HelperId::lanes_max;
     }
+    bool prints() const { return id == HelperId::trace_printk || id == HelperId::trace_vprintk; }
     /// True for one that changes a word of a map's value.
     constexpr bool changes_word() const { return arguments[0] == ArgumentKind::map_word; }
 };

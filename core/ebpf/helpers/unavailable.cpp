@@ -14,16 +14,16 @@ struct Row {
 };
 
 // A row of Linux's helpers has no name of its own.
-constexpr Unavailable kRingBuffer{
-    "records need a ring buffer that a GPU and the host share, which this version doesn't have",
-    "count in a hash whose key says what is to be told apart, or write the last N into an array at index ctx->launch % "
-    "N; "
-    "egpu_min and egpu_max keep extremes",
+constexpr Unavailable kReserve{
+    "a record is made in registers here and written to the ring once: nothing is reserved in it",
+    "make the record in a variable and send that: bpf_ringbuf_output(&ring, &event, sizeof(event), 0)",
     {}};
-constexpr Unavailable kPrint{
-    "text needs a ring buffer that a GPU and the host share, which this version doesn't have",
-    "keep the number in a map: it is shown while the program runs, by its name, with its key's labels and its unit",
+constexpr Unavailable kPerfEvent{
+    "no event leaves a GPU through perf",
+    "define a BPF_MAP_TYPE_RINGBUF and send with bpf_ringbuf_output(&ring, &event, sizeof(event), 0)",
     {}};
+constexpr Unavailable kUserRing{
+    "nothing is sent to a program while it runs", "an option (EGPU_OPTION) is set when the probe is attached", {}};
 constexpr Unavailable kApplicationMemory{
     "no program reads memory of the application: a fault on a GPU can't be undone",
     "egpu_value(ctx, &value, sizeof(value)) gives the value that an access moves (at gpu/store, gpu/load_return and "
@@ -59,14 +59,13 @@ constexpr Unavailable kQueue{"stacks and queues are not available on a GPU", "us
 constexpr std::array kRows{
     Row{3, 3, kDelete},
     Row{4, 4, kApplicationMemory},  // probe_read
-    Row{6, 6, kPrint},              // trace_printk
     Row{12,
         12,
         {"a program is made part of the kernel where it is injected: no other can take its place",
          "call a function of the program",
          {}}},
-    Row{14, 16, kProcess},     // pid, uid, comm
-    Row{25, 25, kRingBuffer},  // perf_event_output
+    Row{14, 16, kProcess},    // pid, uid, comm
+    Row{25, 25, kPerfEvent},  // perf_event_output
     Row{27, 27, kStack},
     Row{35, 35, kProcess},  // current task
     Row{36, 36, {"a program can't change the application", "keep the value in a map", {}}},
@@ -78,12 +77,11 @@ constexpr std::array kRows{
     Row{118, 118, kOtherClock},         // jiffies64
     Row{120, 120, kProcess},
     Row{125, 125, kOtherClock},  // boot time
-    Row{130, 134, kRingBuffer},
+    Row{131, 134, kReserve},     // ringbuf_reserve to ringbuf_query
     Row{158, 158, kProcess},
     Row{164, 164, kCallback},  // for_each_map_elem
     Row{165, 165, kTexts},
     Row{169, 172, kTimer},
-    Row{177, 177, kPrint},     // trace_vprintk
     Row{181, 181, kCallback},  // loop
     Row{182, 182, kTexts},
     Row{195,
@@ -91,10 +89,12 @@ constexpr std::array kRows{
         {"a GPU's per-SM maps are added up when they are read: one SM's copy alone means nothing",
          "use an array with the number of the SM as its index",
          {}}},
-    Row{198, 200, kRingBuffer},
+    Row{198, 200, kReserve},
     Row{208, 208, kOtherClock},  // TAI
-    Row{209, 209, kRingBuffer},
-    Row{501, 501, {kPrint.why, kPrint.instead, "ebpf_puts"}},
+    Row{209, 209, kUserRing},
+    Row{501,
+        501,
+        {"bpftime's text is of its own kind", "bpf_printk prints a line, with kernel, block and thread", "ebpf_puts"}},
     Row{507,
         507,
         {"it would end threads of the application: a program never changes what that does",

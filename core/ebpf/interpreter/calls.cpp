@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "ebpf/helpers/format.hpp"
+#include "ebpf/helpers/print_record.hpp"
 #include "ebpf/helpers/random.hpp"
 #include "ebpf/interpreter/machine.hpp"
 #include "ebpf/isa/semantics.hpp"
@@ -63,6 +65,13 @@ Status Machine::call(std::uint32_t number) {
         case HelperId::min:
         case HelperId::max:
             status = extreme(known->id == HelperId::min);
+            break;
+        case HelperId::ringbuf_output:
+            status = send();
+            break;
+        case HelperId::trace_printk:
+        case HelperId::trace_vprintk:
+            status = print(known->id == HelperId::trace_vprintk);
             break;
         case HelperId::lanes_sum:
         case HelperId::lanes_min:
@@ -250,6 +259,52 @@ Status Machine::extreme(bool smallest) {
         after = std::min(before, value);
     std::memcpy(place->data(), &after, bytes);
     registers_[0] = before;
+    return ok();
+}
+
+/// There is always room.
+Status Machine::send() {
+    const auto map = map_of(registers_[1]);
+    if (!map)
+        return map.errors();
+    const auto record = memory_.read(registers_[2], static_cast<std::uint32_t>(registers_[3]));
+    if (!record)
+        return record.errors();
+    execution_.records.push_back({*map, *record});
+    registers_[0] = 0;
+    return ok();
+}
+
+Status Machine::print(bool all_at_once) {
+    const auto place = registers_[1] - constants_address_;
+    if (!object_.print_map || place >= object_.constants.size())
+        return fault("bpf_printk is called with a text that is no constant");
+    PrintRecord head;
+    head.text = static_cast<std::uint32_t>(place);
+    head.kernel = field("kernel");
+    head.site = field("site");
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        const char name[] = {'.', static_cast<char>('x' + axis), '\0'};
+        head.block[axis] = field(std::string("block") + name);
+        head.thread[axis] = field(std::string("thread") + name);
+    }
+    const auto* text = reinterpret_cast<const char*>(object_.constants.data()) + place;
+    const std::size_t bytes = std::min<std::uint64_t>(registers_[2], object_.constants.size() - place);
+    const std::size_t numbers = read_format({text, bytes}).numbers;
+    std::vector<std::byte> record(sizeof head);
+    std::memcpy(record.data(), &head, sizeof head);
+    auto passed = Result<std::vector<std::byte>>(std::vector<std::byte>());
+    if (all_at_once)
+        passed = memory_.read(registers_[3], static_cast<std::uint32_t>(registers_[4]));
+    else
+        for (std::size_t number = 0; number < std::min<std::size_t>(numbers, 3); ++number)
+            for (const std::byte byte : std::as_bytes(std::span(&registers_[3 + number], 1)))
+                passed->push_back(byte);
+    if (!passed)
+        return passed.errors();
+    record.insert(record.end(), passed->begin(), passed->end());
+    execution_.records.push_back({*object_.print_map, std::move(record)});
+    registers_[0] = 0;
     return ok();
 }
 

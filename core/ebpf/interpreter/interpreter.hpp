@@ -27,6 +27,13 @@ struct NamedElement {
     const std::byte* bytes = nullptr;  ///< of atomic operations, where they are done; else nullptr
 };
 
+/// What a program sent to a ring buffer.
+struct SentRecord {
+    std::uint32_t map = 0;  ///< by index of Object::maps
+    std::vector<std::byte> bytes;
+    bool operator==(const SentRecord&) const = default;
+};
+
 struct Execution {
     std::vector<std::byte> context;             ///< r1 points to it
     std::span<std::byte> memory;                ///< conformance: r1 = memory, r2 = length where not empty
@@ -35,7 +42,8 @@ struct Execution {
     std::vector<std::byte> value;  ///< what egpu_value gives; empty: -EINVAL
     std::vector<std::uint64_t> arguments;
     std::uint64_t step_limit = 1'000'000;
-    bool was_misaligned = false;  ///< set by a load or store at an address that is no multiple of its size
+    std::vector<SentRecord> records;  ///< in the order in which they were sent
+    bool was_misaligned = false;      ///< set by a load or store at an address that is no multiple of its size
     std::function<void(const NamedElement&)> on_name;  ///< told of each, where it is set
 };
 

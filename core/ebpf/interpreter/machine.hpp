@@ -51,6 +51,8 @@ private:
     Status argument();
     Status bpftime(HelperId id);
     Status extreme(bool smallest);
+    Status send();
+    Status print(bool all_at_once);
     std::uint32_t field(std::string_view name) const;
     Result<std::uint32_t> map_of(std::uint64_t handle) const;
     Result<ReferenceMap*> storage_of(std::uint32_t map);

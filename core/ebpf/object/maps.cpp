@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,8 @@ constexpr std::size_t kMapLimit = 256;
 constexpr std::uint32_t kKeyLimit = 512;           // bytes; the Linux kernel's MAX_BPF_STACK bounds keys there
 constexpr std::uint32_t kValueLimit = 1u << 20;    // bytes of one value
 constexpr std::uint32_t kEntryLimit = 1u << 26;    // what a segment's reader accepts (segment/create/geometry.cpp)
+constexpr std::uint32_t kRecordLimit = 504;        // bytes of what a ring buffer holds: made on a stack of 512
+constexpr std::uint32_t kRingLimit = 1u << 30;     // bytes
 constexpr std::uint32_t kNoPreallocate = 1u << 0;  // BPF_F_NO_PREALLOC: how Linux allocates, nothing to a GPU
 constexpr std::uint32_t kProgramArray = 3;         // BPF_MAP_TYPE_PROG_ARRAY
 constexpr std::uint32_t kPerfEventArray = 4;       // BPF_MAP_TYPE_PERF_EVENT_ARRAY
@@ -123,9 +126,9 @@ Status Reader::check_type(const RawMap& raw) const {
                        "call a static function instead, or give each program an event of its own with SEC(...)");
     if (raw.type == kPerfEventArray)
         return refused("EGPU-B021", "is BPF_MAP_TYPE_PERF_EVENT_ARRAY, and no event leaves a GPU one by one",
-                       "count in a hash, with what the event said as its key");
+                       "define a BPF_MAP_TYPE_RINGBUF and send with bpf_ringbuf_output");
     return refused("EGPU-B021", fmt::format("has type {}, which a GPU can't have", raw.type),
-                   "use BPF_MAP_TYPE_HASH, ARRAY, PERCPU_HASH or PERCPU_ARRAY");
+                   "use BPF_MAP_TYPE_HASH, ARRAY, PERCPU_HASH, PERCPU_ARRAY or RINGBUF");
 }
 
 /// Types of bpftime's maps for a GPU, where a map of ours means the same to all who read and write it.
@@ -150,7 +153,7 @@ Status Reader::take_bpftime_type(RawMap& raw) const {
                            "BPF_MAP_TYPE_ARRAY with the thread's number as index");
         case kRing:
             return refused("EGPU-B021", fmt::format("has type {}, bpftime's ring of records per thread", raw.type),
-                           "count in a hash, with what the record said as its key");
+                           "BPF_MAP_TYPE_RINGBUF is one for all threads: send with bpf_ringbuf_output");
         default:
             return ok();
     }
@@ -170,14 +173,16 @@ Result<Placement> Reader::placement(const RawMap& raw) const {
 
 Status Reader::check_sizes(const RawMap& raw, const MapDefinition& map) const {
     if (map.type == MapType::ringbuf) {
-        if (map.key_bytes != 0 || map.value_bytes != 0)
-            return refused("EGPU-B022", "is a ring buffer with a key or a value",
-                           "a ring buffer has max_entries only, in bytes");
+        if (map.key_bytes != 0)
+            return refused("EGPU-B022", "is a ring buffer with a key", "leave the key out");
+        if (map.value_bytes > kRecordLimit)
+            return refused("EGPU-B022", fmt::format("has records of {} bytes", map.value_bytes),
+                           fmt::format("a record has at most {} bytes", kRecordLimit));
         const bool power = map.max_entries != 0 && (map.max_entries & (map.max_entries - 1)) == 0;
-        return power && map.max_entries % 4096 == 0
+        return power && map.max_entries >= 4096 && map.max_entries <= kRingLimit
                    ? ok()
                    : refused("EGPU-B022", fmt::format("has {} bytes", map.max_entries),
-                             "a ring buffer's max_entries is a power of two, at least 4096");
+                             "a ring buffer's max_entries is a power of two, 4096 to 1073741824: its bytes");
     }
     if (map.max_entries == 0)
         return refused("EGPU-B022", "has no max_entries", "add __uint(max_entries, number)");
@@ -245,6 +250,8 @@ Result<MapDefinition> Reader::read(std::uint32_t type) {
     map.value = *std::move(value);
     map.key_bytes = map.key.bytes;
     map.value_bytes = map.value.bytes;
+    if (map.is_ring())  // its records are no entries
+        map.record = std::exchange(map.value, {});
     if (auto status = check_sizes(raw, map); !status)
         return status.errors();
     return map;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "ebpf/helpers/helpers.hpp"
 #include "ebpf/object/link.hpp"
 
 namespace egpu::ebpf {
@@ -67,6 +68,7 @@ private:
     bool takes_context_of_ours(const std::string& program) const;
     Diagnostic no_gpu_program(const std::vector<const Function*>& others) const;
     Status keep_usable_maps();
+    void add_print_map();
     std::string section_of(const Function& function) const {
         return std::string(source_.elf.sections()[function.section].name.substr(0, kNameLimit));
     }
@@ -227,6 +229,25 @@ Status Reader::keep_usable_maps() {
     return ok();
 }
 
+/// Records of bpf_printk go to a ring of their own, which no program names.
+void Reader::add_print_map() {
+    const auto prints = [](const Instruction& each) {
+        const Helper* called =
+            each.opcode == kCall && each.source == 0 ? helper(static_cast<std::uint32_t>(each.immediate)) : nullptr;
+        return called != nullptr && called->prints();
+    };
+    if (std::ranges::none_of(object_.programs,
+                             [&](const Program& program) { return std::ranges::any_of(program.instructions, prints); }))
+        return;
+    constexpr std::uint32_t kBytes = 256u << 10;  // some thousand lines
+    MapDefinition ring;
+    ring.name = "bpf_printk";
+    ring.type = MapType::ringbuf;
+    ring.max_entries = kBytes;
+    object_.print_map = static_cast<std::uint32_t>(object_.maps.size());
+    object_.maps.push_back(std::move(ring));
+}
+
 Result<Object> Reader::read() {
     auto functions = read_functions(source_);
     if (!functions)
@@ -246,6 +267,7 @@ Result<Object> Reader::read() {
         return status.errors();
     if (auto status = keep_usable_maps(); !status)
         return status.errors();
+    add_print_map();
     object_.path = source_.path;
     object_.license = read_license(source_.elf);
     object_.options = std::move(constants_.options);
@@ -258,6 +280,13 @@ Result<Object> Reader::read() {
 const LineInfo* Program::line_of(std::uint32_t instruction) const {
     const auto after = std::ranges::upper_bound(lines, instruction, {}, &LineInfo::instruction);
     return after == lines.begin() ? nullptr : &*(after - 1);
+}
+
+std::string text_at(const Object& object, std::uint32_t place) {
+    if (place >= object.constants.size())
+        return {};
+    const auto* text = reinterpret_cast<const char*>(object.constants.data()) + place;
+    return std::string(text, strnlen(text, object.constants.size() - place));
 }
 
 Result<Object> read_object(std::span<const std::byte> elf, const std::string& path) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,12 +55,16 @@ struct MapDefinition {
     std::uint32_t key_bytes = 0, value_bytes = 0, max_entries = 0;
     Placement placement = Placement::device;
     TypeShape key, value;
+    TypeShape record;  ///< of a ring buffer: what its value's type says of a record; value_bytes of it
     std::uint32_t source_line = 0;
     /// Of a hash: a program looks up keys that are known only when it runs, so that the GPU makes the entries
     /// (maps/layout/hash_table.hpp). Found out by the verifier, set by who loads the object, for all its programs.
     bool keys_at_run_time = false;
+    /// Of the ring that bpf_printk's records go to: the texts that programs print, by their place in Object::constants.
+    std::map<std::uint32_t, std::string> formats;
     std::vector<std::byte> initial;  ///< what the element of global variables holds at first; empty: zeroes
     bool per_sm() const { return type == MapType::percpu_hash || type == MapType::percpu_array; }
+    bool is_ring() const { return type == MapType::ringbuf; }
     bool is_array() const { return type == MapType::array || type == MapType::percpu_array; }
 };
 
@@ -98,8 +103,13 @@ struct Object {
     /// Read-only global data: loads from it are constants. Addressed as map `constants_map` (kPseudoMapValue).
     std::vector<std::byte> constants;
     static constexpr std::uint32_t kConstantsMap = 0x7fffffff;
+    /// Which map takes the records of bpf_printk; nothing where no program prints.
+    std::optional<std::uint32_t> print_map;
     std::vector<Diagnostic> warnings;  ///< the compiler's, where its source was compiled for this; set by who loads it
 };
+
+/// A text among an object's constants, to its NUL; "" outside them.
+std::string text_at(const Object& object, std::uint32_t place);
 
 /// Reads an object (ELF bytes). Errors EGPU-B0xx: not ELF, not BPF, no BTF, unsupported map type, CO-RE against an
 /// unknown context field (names the field and egpu's version), unknown relocation. Global variables that programs write

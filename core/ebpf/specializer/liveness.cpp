@@ -14,6 +14,7 @@ public:
         : program_(program),
           instruction_(program.instructions[at]),
           facts_(program.facts[at]),
+          at_(at),
           depth_(program.depths[at]) {}
 
     RunTimeUse build() {
@@ -122,6 +123,17 @@ private:
             case HelperId::bpftime_barrier:
                 use_.has_effect = true;
                 break;
+            case HelperId::ringbuf_output:
+                sends(1, 2);
+                break;
+            case HelperId::trace_printk:
+                use_.has_effect = true;
+                for (std::uint8_t reg = 3; reg < 3 + numbers_printed(program_, at_); ++reg)
+                    reads(reg, facts_.arguments[reg - 1u]);
+                break;
+            case HelperId::trace_vprintk:
+                sends(2, 3);
+                break;
             case HelperId::min:
             case HelperId::max:
                 use_.has_effect = true;
@@ -155,6 +167,13 @@ private:
         }
     }
 
+    /// Bytes that leave the GPU: so many as a constant argument says.
+    void sends(std::size_t from, std::size_t size) {
+        use_.has_effect = true;
+        if (facts_.arguments[from].kind == Kind::stack)
+            stack(facts_.arguments[from], 0, static_cast<std::uint32_t>(facts_.arguments[size].constant), true, false);
+    }
+
     /// Several go to variables, one is the result.
     void fields(std::span<const std::string_view> names) {
         for (std::size_t index = 0; names.size() > 1 && index < names.size(); ++index)
@@ -182,6 +201,7 @@ private:
     const SpecializedProgram& program_;
     const Instruction& instruction_;
     const InstructionFacts& facts_;
+    std::uint32_t at_;
     std::uint32_t depth_;
     RunTimeUse use_;
 };

@@ -68,6 +68,9 @@ private:
     Value argument(std::uint32_t at, const State& state);
     Value fields(std::uint32_t at, State& state, HelperId id);
     Value extreme(std::uint32_t at, const State& state);
+    Value sent(std::uint32_t at, const State& state);
+    Value printed(std::uint32_t at, const State& state);
+    bool is_readable(const State& state, const Value& pointer, const Value& size) const;
     Value over_lanes(std::uint32_t at, const State& state);
     const MapDefinition* map_argument(std::uint32_t at, const State& state, std::uint32_t& index);
     /// The bytes behind a pointer where they are known; `sources` else.

@@ -57,6 +57,13 @@ void Machine::call(std::uint32_t at, State& state, InstructionFacts* facts) {
         case HelperId::max:
             result = extreme(at, state);
             break;
+        case HelperId::ringbuf_output:
+            result = sent(at, state);
+            break;
+        case HelperId::trace_printk:
+        case HelperId::trace_vprintk:
+            result = printed(at, state);
+            break;
         case HelperId::lanes_sum:
         case HelperId::lanes_min:
         case HelperId::lanes_max:
@@ -139,7 +146,7 @@ Value Machine::lookup(std::uint32_t at, const State& state, bool may_create) {
         return Value::unknown();
     if (definition->keys_at_run_time)
         return searched(at, state, *definition, map);
-    if (definition->type == MapType::ringbuf || (!definition->is_array() && !may_create)) {
+    if (definition->is_ring() || (!definition->is_array() && !may_create)) {
         refuse(at, "EGPU-V051", fmt::format("bpf_map_lookup_elem on map `{}`, which is no array", definition->name),
                "whether a hash map has an entry is known only at run time, which is not available yet",
                "call egpu_map_lookup_or_init: it gives the entry, made of zeroes where absent");
@@ -305,6 +312,42 @@ Value Machine::extreme(std::uint32_t at, const State& state) {
     if (!size.is_constant(4) && !size.is_constant(8))
         refuse(at, "EGPU-V059", "size of the word to change is no constant of 4 or 8", "", "write sizeof the word");
     return Value::unknown(word.sources | kFromMap);
+}
+
+/// So many bytes, a constant, at a known place of the stack or of the constants.
+bool Machine::is_readable(const State& state, const Value& pointer, const Value& size) const {
+    if (!size.is_constant() || !pointer.offset_known || size.constant > static_cast<std::uint64_t>(kFrameBytes))
+        return false;
+    const auto bytes = static_cast<std::uint32_t>(size.constant);
+    std::uint64_t sources = 0;
+    return pointer.kind == Kind::stack
+               ? in_frame(pointer.offset, bytes)
+               : pointer.kind == Kind::constant_data && known_bytes(state, pointer, bytes, sources).has_value();
+}
+
+/// bpf_ringbuf_output: whether there was room is known at run time only.
+Value Machine::sent(std::uint32_t at, const State& state) {
+    const std::uint8_t depth = code_.depth[at];
+    std::uint32_t map = 0;
+    if (map_argument(at, state, map) != nullptr && !is_readable(state, state.reg(2, depth), state.reg(3, depth)))
+        refuse(at, "EGPU-V056", "what bpf_ringbuf_output sends is not at a known place of the stack", "",
+               "put it into a local variable");
+    return Value::unknown(kFromMap);
+}
+
+/// bpf_printk: its text is named by its place in the constants.
+Value Machine::printed(std::uint32_t at, const State& state) {
+    const std::uint8_t depth = code_.depth[at];
+    const Value text = state.reg(1, depth);
+    const bool all_at_once = static_cast<HelperId>(code_.instructions[at].immediate) == HelperId::trace_vprintk;
+    const bool is_known = text.kind == Kind::constant_data && text.offset_known && text.offset >= 0;
+    if (!is_known || !state.reg(2, depth).is_constant() || !object_.print_map)
+        refuse(at, "EGPU-V056", "the text of bpf_printk is no constant that is known", "",
+               "call bpf_printk in each branch, with its own text");
+    if (all_at_once && !is_readable(state, state.reg(3, depth), state.reg(4, depth)))
+        refuse(at, "EGPU-V056", "what bpf_printk prints is not at a known place of the stack", "",
+               "pass numbers to bpf_printk, not an array");
+    return Value::unknown(kFromMap);
 }
 
 /// The smallest and the largest of one number is that number; its sum depends on how many lanes there are.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ebpf/helpers/format.hpp"
 #include "ebpf/helpers/helpers.hpp"
 #include "ebpf/specializer/fixpoint.hpp"
 #include "ebpf/specializer/graph.hpp"
@@ -92,6 +93,18 @@ void finish_facts(SpecializedProgram& program, const Slots& slots) {
 }
 
 }  // namespace
+
+std::size_t numbers_printed(const SpecializedProgram& program, std::uint32_t at) {
+    const auto& arguments = program.facts[at].arguments;
+    const auto first = static_cast<std::size_t>(arguments[0].offset), bytes = arguments[1].constant;
+    const auto& constants = program.object->constants;
+    if (arguments[0].kind != specializer::Value::Kind::constant_data || first > constants.size())
+        return 0;
+    const std::string_view text(reinterpret_cast<const char*>(constants.data()) + first,
+                                std::min<std::size_t>(bytes, constants.size() - first));
+    constexpr std::size_t kMost = 3;
+    return std::min(read_format(text).numbers, kMost);
+}
 
 bool SpecializedProgram::searches(std::uint32_t at) const {
     const Helper* called = instructions[at].opcode == kCall && instructions[at].source == 0

@@ -110,6 +110,9 @@ struct SpecializedProgram {
     std::optional<std::uint32_t> needed_from(std::uint32_t at) const;
 };
 
+/// How many numbers a call of bpf_trace_printk prints, by its text.
+std::size_t numbers_printed(const SpecializedProgram& program, std::uint32_t at);
+
 /// Errors: EGPU-V05x for what this version can't translate (a hash key that isn't static).
 Result<SpecializedProgram> specialize(const Object& object, const Program& program, const SiteConstants& constants,
                                       const SlotOfKey& slot_of_key);

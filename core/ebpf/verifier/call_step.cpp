@@ -131,6 +131,11 @@ Verdict Walk::step_helper(State& state, Explored::Node node) {
     Scalar key = Scalar::constant(0);
     if (auto refusal = helper_memory(state, *called, key))
         return refusal;
+    if (called->prints()) {
+        found_.formats.insert(static_cast<std::uint32_t>(state.get(1).scalar.value()));
+        if (object_.print_map)
+            found_.maps_used.insert(*object_.print_map);
+    }
     const bool looks_up = called->returns == ReturnKind::map_value_or_null;
     // A lookup by a static key is an address in the end: it costs the one instruction already counted.
     const bool is_static = looks_up && lookup_is_static(state, key);

@@ -44,8 +44,9 @@ struct Verification {
     /// Of these: 64-bit additions with unused result on one element, known before the program runs. Such may be kept in
     /// registers (DESIGN 7), within a budget that is known only at injection.
     std::set<std::uint32_t> register_adds;
-    std::vector<Diagnostic> notes;  ///< warnings and hints for an accepted program
-    std::string walk;               ///< Linux verifier layout, where asked for
+    std::set<std::uint32_t> formats;  ///< texts that it prints, by their place in Object::constants
+    std::vector<Diagnostic> notes;    ///< warnings and hints for an accepted program
+    std::string walk;                 ///< Linux verifier layout, where asked for
 };
 
 /// EGPU-V0xx, each with source line, underline, why and fix (TARGETS E6.6). Rules: verifier/rules/.

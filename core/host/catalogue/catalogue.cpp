@@ -140,6 +140,9 @@ Kernel kernel_from_json(const json& value) {
 
 json map_to_json(const Map& map) {
     const auto& definition = map.definition;
+    json formats = json::array();
+    for (const auto& [place, text] : definition.formats)
+        formats.push_back({place, text});
     return {{"name", map.name},
             {"map", definition.name},
             {"type", static_cast<std::uint32_t>(definition.type)},
@@ -148,7 +151,9 @@ json map_to_json(const Map& map) {
             {"max_entries", definition.max_entries},
             {"keys_at_run_time", definition.keys_at_run_time},
             {"key", shape_to_json(definition.key)},
-            {"value", shape_to_json(definition.value)}};
+            {"value", shape_to_json(definition.value)},
+            {"record", shape_to_json(definition.record)},
+            {"formats", formats}};
 }
 
 Map map_from_json(const json& value) {
@@ -163,6 +168,13 @@ Map map_from_json(const json& value) {
     definition.keys_at_run_time = value.value("keys_at_run_time", false);
     definition.key = shape_from_json(value.at("key"));
     definition.value = shape_from_json(value.at("value"));
+    // Recordings of older builds have neither.
+    if (const auto record = value.find("record"); record != value.end())
+        definition.record = shape_from_json(*record);
+    for (const auto& format : value.value("formats", json::array()))
+        definition.formats.emplace(format.at(0), format.at(1));
+    if (definition.record.bytes > definition.value_bytes)
+        throw std::invalid_argument("record larger than its map says");
     if (definition.key.bytes > definition.key_bytes || definition.value.bytes > definition.value_bytes)
         throw std::invalid_argument("shape larger than its map");
     return map;

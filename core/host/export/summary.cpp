@@ -130,6 +130,14 @@ ordered_json probe_json(const Probe& probe) {
             {"detached_at", time_or_null(probe.detached_unix_ms)}};
 }
 
+ordered_json ring_json(const MapData& data) {
+    return {{"map", data.map->name},
+            {"records", data.ring->records},
+            {"dropped", data.ring->dropped},
+            {"bytes_left_on_gpu", data.ring->behind},
+            {"damaged", data.ring->damaged}};
+}
+
 }  // namespace
 
 std::string summary_json(const SessionView& view, const RunFacts& facts) {
@@ -163,7 +171,11 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     whole["expectations"] = ordered_json::array();
     for (const auto& result : facts.expectations)
         whole["expectations"].push_back(to_json(result));
-    whole["dropped_records"] = 0;  // no ring buffer in this version: nothing can be dropped
+    whole["ring_buffers"] = ordered_json::array();
+    for (const auto& data : view.maps)
+        if (data.ring)
+            whole["ring_buffers"].push_back(ring_json(data));
+    whole["dropped_records"] = view.dropped_records();
     whole["refused_keys"] = view.refused_keys();
     whole["refused_lookups"] = view.refused_lookups();
     whole["launches_unknown"] = view.unknown_launches;

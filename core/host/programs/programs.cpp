@@ -125,6 +125,18 @@ Result<std::shared_ptr<const ebpf::Object>> load_object(const std::string& what)
 
 namespace {
 
+/// What programs print, for whoever reads their records.
+void add_formats(LoadedProbe& probe) {
+    if (!probe.object->print_map)
+        return;
+    auto object = std::make_shared<ebpf::Object>(*probe.object);
+    for (const auto& checked : probe.programs)
+        for (const std::uint32_t place :
+             checked.verification ? checked.verification->formats : std::set<std::uint32_t>())
+            object->maps[*object->print_map].formats[place] = ebpf::text_at(*object, place);
+    probe.object = std::move(object);
+}
+
 /// Programs that look keys up at run time say so of the maps, for all programs of the object.
 void mark_searched(LoadedProbe& probe) {
     std::set<std::uint32_t> searched;
@@ -159,6 +171,7 @@ void check_programs(LoadedProbe& probe, const ebpf::VerifierOptions& options, co
         probe.programs.push_back(std::move(checked));
     }
     mark_searched(probe);
+    add_formats(probe);
     for (auto& checked : probe.programs) {
         if (!checked.verification)
             continue;

@@ -43,6 +43,10 @@ segment::MapDescription describe(const Map& map, const maps::Layout& layout) {
     const auto summed = summed_words(map.definition);
     description.adds_up = summed.has_value();
     description.narrow_words = summed.value_or(0);
+    if (map.definition.is_ring()) {
+        description.is_array = true;
+        description.ring_bytes = map.definition.max_entries;
+    }
     description.initial = map.definition.initial;
     return description;
 }

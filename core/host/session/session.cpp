@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/session/session.hpp"
-
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -16,9 +15,8 @@
 #include <filesystem>
 #include <optional>
 #include <thread>
-
-#include <fmt/format.h>
-
+#include "host/records/print_lines.hpp"
+#include "host/records/pump.hpp"
 #include "host/session/control.hpp"
 #include "host/session/control_socket.hpp"
 #include "host/session/map_description.hpp"
@@ -117,7 +115,9 @@ struct Session::State {
     segment::OwnedSegment segment;
     std::unique_ptr<Server> server;
     std::unique_ptr<PluginCalls> plugins;  // after the server, which it tells what they find
-    ControlSocket control;                 // after the server, which its thread uses
+    std::unique_ptr<PrintLines> lines;
+    std::unique_ptr<RecordPump> records;  // after the server and the lines, which it uses
+    ControlSocket control;                // after the server, which its thread uses
     pid_t child = 0;
     Clock::time_point started = Clock::now();
     std::optional<Clock::time_point> ended;
@@ -136,6 +136,7 @@ Session::~Session() {
     state_->control.stop();
     std::atomic_ref<std::uint32_t>(state_->segment.view().header().enabled).store(0);
     state_->plugins.reset();
+    state_->records.reset();
     state_->server.reset();
 }
 
@@ -175,6 +176,12 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     std::atomic_ref<std::uint32_t>(state->segment.view().header().enabled).store(1);
     state->server = std::make_unique<Server>(state->segment, state->pipeline);
     Server& server = *state->server;
+    state->lines = std::make_unique<PrintLines>([&server] { return server.catalogue(); },
+                                                options.on_printed ? options.on_printed : [](const std::string&) {});
+    PrintLines& lines = *state->lines;
+    state->records = std::make_unique<RecordPump>(
+        state->segment.view(),
+        [&lines](std::uint32_t map, std::span<const std::byte> record) { lines.take(map, record); });
     state->plugins = std::make_unique<PluginCalls>(state->segment, server);
     for (const auto& probe : probes)
         state->plugins->add(probe);
@@ -220,6 +227,8 @@ std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_sig
                 state_->on_ended(ending_of(status));
             state_->control.stop();
             state_->server->stop();
+            state_->records->stop();
+            state_->lines->finish();
             state_->plugins->finish();
             state_->pipeline.finish_insights(std::chrono::milliseconds(state_->insights_wait_ms));
             return ending_of(status);

@@ -32,7 +32,9 @@ struct SessionOptions {
     std::uint64_t reserve_bytes = std::uint64_t{5} << 20;  ///< of the segment, for maps of probes added later
     /// How long to wait, after the application's end, for figures of kernels without programs.
     std::uint32_t insights_wait_ms = 0;
-    Inheritance inheritance;                      ///< of the program
+    Inheritance inheritance;  ///< of the program
+    /// A line that a program printed, or that some were left out. On a thread of its own.
+    std::function<void(const std::string&)> on_printed;
     std::function<void(pid_t)> on_started;        ///< the application's process is there
     std::function<void(const Ending&)> on_ended;  ///< it has ended; the session has not yet summed up
 };

@@ -73,10 +73,25 @@ void unpack_table(const ebpf::MapDefinition& definition, MapData& data) {
     data.refused_lookups = word_at(stored, header + maps::HashTable::kNoRoomOffset, 8);
 }
 
+RingCounts read_ring(const segment::View& segment, std::uint32_t index) {
+    egpu_record_ring& control = *segment.record_ring(index).control;
+    RingCounts counts;
+    counts.records = read_word(control.records);
+    counts.dropped = read_word(control.dropped);
+    counts.bytes = read_word(control.written);
+    counts.behind = read_word(control.behind);
+    counts.damaged = read_word(control.damaged) != 0;
+    return counts;
+}
+
 MapData read_map(const segment::View& segment, std::uint32_t index, const Map& map, std::uint64_t now) {
     MapData data;
     data.map = &map;
     data.layout = segment::layout_of(segment, index);
+    if (map.definition.is_ring()) {
+        data.ring = read_ring(segment, index);
+        return data;
+    }
     data.refused_keys = read_word(segment.map(index).refused_keys);
     const std::uint32_t used = segment.used_slots(index);
     maps::Snapshot snapshot;
@@ -98,6 +113,8 @@ MapData read_map(const segment::View& segment, std::uint32_t index, const Map& m
 /// A map of the catalogue must be the segment's: sizes that differ come from a damaged segment.
 bool same_shape(const segment::View& segment, std::uint32_t index, const Map& map) {
     const auto& geometry = segment.geometry(index);
+    if (map.definition.is_ring() || geometry.ring_bytes != 0)
+        return map.definition.is_ring() && geometry.ring_bytes == map.definition.max_entries;
     if (map.definition.keys_at_run_time)
         return geometry.is_array && geometry.value_bytes == maps::hash_table_of(map.definition).entry_bytes();
     return geometry.value_bytes == map.definition.value_bytes && geometry.key_bytes == map.definition.key_bytes &&

@@ -208,6 +208,23 @@ MapData merge_shards(const MapData& data) {
     return merged;
 }
 
+std::vector<KeyCell> record_cells(std::span<const std::byte> record, const ebpf::TypeShape& shape,
+                                  const Catalogue& catalogue) {
+    std::vector<KeyCell> cells;
+    for (const auto& field : shape.fields) {
+        if (field.offset + std::uint64_t{field.bytes} * field.elements > record.size())
+            continue;
+        std::vector<std::string> texts;
+        std::uint64_t raw = 0;
+        for (std::uint32_t i = 0; i < field.elements; ++i) {
+            raw = load(record.data() + field.offset + i * field.bytes, field.bytes, field.is_signed);
+            texts.push_back(key_text(catalogue, field, raw));
+        }
+        cells.push_back({&field, field.elements == 1 ? raw : 0, fmt::format("{}", fmt::join(texts, " "))});
+    }
+    return cells;
+}
+
 std::string site_text(const Catalogue& catalogue, const Site& site) {
     const Kernel* kernel = catalogue.kernel(site.kernel_id);
     const std::string name = kernel != nullptr ? kernel->name : "?";

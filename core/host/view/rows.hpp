@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,15 @@
 #include "maps/snapshot/snapshot.hpp"
 
 namespace egpu::host {
+
+/// What has come through a ring buffer.
+struct RingCounts {
+    std::uint64_t records = 0;  ///< taken by the egpu process
+    std::uint64_t dropped = 0;  ///< found no room on the GPU
+    std::uint64_t bytes = 0;    ///< that came from the GPU, with what stands around records
+    std::uint64_t behind = 0;   ///< bytes that the last copy left on the GPU
+    bool damaged = false;       ///< what came made no sense: none is taken any more
+};
 
 /// One map as it was copied from the GPU.
 struct MapData {
@@ -25,6 +35,7 @@ struct MapData {
     std::optional<std::uint64_t> age_ns;  ///< since the copy; nullopt: never copied
     std::uint32_t refused_keys = 0;       ///< keys known at injection that found the map full
     std::uint64_t refused_lookups = 0;    ///< look-ups at run time that found no room for their key
+    std::optional<RingCounts> ring;       ///< of a ring buffer of a session that runs
     bool is_full() const { return refused_keys != 0 || refused_lookups != 0; }
     /// "bandwidth" of "bandwidth/traffic".
     std::string_view probe() const { return std::string_view(map->name).substr(0, map->name.find('/')); }
@@ -89,6 +100,10 @@ struct MergedEntries {
     std::vector<std::byte> keys, values;
 };
 MergedEntries merged_entries(const MapData& data);
+
+/// The fields of a record of a ring buffer; one with several elements as text only.
+std::vector<KeyCell> record_cells(std::span<const std::byte> record, const ebpf::TypeShape& shape,
+                                  const Catalogue& catalogue);
 
 /// What a key's column is called: the field's name, or what a bare scalar means.
 std::string column_name(const ebpf::TypeField& key_field);

@@ -98,6 +98,13 @@ std::uint64_t SessionView::refused_keys() const {
     return sum;
 }
 
+std::uint64_t SessionView::dropped_records() const {
+    std::uint64_t dropped = 0;
+    for (const auto& map : maps)
+        dropped += map.ring ? map.ring->dropped : 0;
+    return dropped;
+}
+
 std::uint64_t SessionView::refused_lookups() const {
     std::uint64_t sum = 0;
     for (const auto& data : maps)
@@ -113,6 +120,8 @@ bool SessionView::complete() const {
         whole = whole && (catalogue.kernels[i].state == KernelState::not_matched ||
                           counts[i].launches == counts[i].instrumented);
     for (const auto& data : maps) {
+        if (data.ring)
+            whole = whole && data.ring->dropped == 0 && data.ring->behind == 0 && !data.ring->damaged;
         whole = whole && !data.is_full() && refused_users(*this, data).empty();
         // A probe that came or went while another stayed: its kernel's launches are all instrumented, but not by it.
         for (const Coverage& part : coverage_by_kernel(data))

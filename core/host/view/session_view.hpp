@@ -100,6 +100,8 @@ struct SessionView {
     /// Of all maps: values that were lost, so never silently left out.
     std::uint64_t refused_keys() const;
     std::uint64_t refused_lookups() const;
+    /// Records that found no room in their ring buffer, of all.
+    std::uint64_t dropped_records() const;
     /// Of one kernel, or (kernel_id 0) of all kernels that the probe was ever attached to. `probe`: "bandwidth".
     Coverage coverage(std::string_view probe, std::uint32_t kernel_id = 0) const;
     /// The same for each kernel, by id - 1: of the probe's copies; no launches where it has none.

@@ -46,6 +46,13 @@ void Emitter::call(std::uint32_t at) {
         case HelperId::lanes_max:
             over_lanes(at, result);
             break;
+        case HelperId::ringbuf_output:
+            send(at, result);
+            break;
+        case HelperId::trace_printk:
+        case HelperId::trace_vprintk:
+            print(at, result);
+            break;
         case HelperId::get_prandom_u32:
             random(result);
             break;
@@ -161,10 +168,9 @@ std::uint32_t chunk_at(std::uint32_t done, std::uint32_t total, std::int64_t sou
     return chunk;
 }
 
-/// The new value of an update to an element's address, in the lanes where `condition` ("": all) holds.
-void Emitter::copy_to_map(std::uint32_t at, std::uint32_t bytes, const std::string& base,
+/// Bytes of the stack or the constants to an element's address, in the lanes where `condition` ("": all) holds.
+void Emitter::copy_to_map(std::uint32_t at, const Value& source, std::uint32_t bytes, const std::string& base,
                           const std::string& condition) {
-    const Value& source = program_.facts[at].arguments[2];
     const bool from_constants = source.kind == Value::Kind::constant_data;
     for (std::uint32_t done = 0; done < bytes;) {
         const std::uint32_t chunk = chunk_at(done, bytes, from_constants ? 0 : source.offset + kFrameBytes);
@@ -202,7 +208,7 @@ void Emitter::update(std::uint32_t at, const std::string& result) {
         in_bounds = registers_.predicate();
         base = array_address(at, map, in_bounds);
     }
-    copy_to_map(at, layout->value_bytes, base, in_bounds);
+    copy_to_map(at, facts.arguments[2], layout->value_bytes, base, in_bounds);
     if (facts.result_needed && in_bounds.empty())
         emit(fmt::format("mov.u64 {}, 0", result));
     else if (facts.result_needed)

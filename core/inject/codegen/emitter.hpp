@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one emission: which registers hold what, and the text so far. Each kind of instruction is emitted in a
-// file of its own (alu, memory, atomics, calls, extremes, lanes, fields, warp, flow).
+// file of its own (alu, memory, atomics, calls, extremes, lanes, hash, ring, fields,
+// warp, flow).
 #pragma once
 
 #include <array>
@@ -101,7 +102,8 @@ private:
     void argument(std::uint32_t at, const std::string& result);
     void fields(std::uint32_t at, const std::string& result);
     std::string element_at(const maps::Layout& layout, const std::string& index, const std::string& base);
-    void copy_to_map(std::uint32_t at, std::uint32_t bytes, const std::string& base, const std::string& condition);
+    void copy_to_map(std::uint32_t at, const Value& source, std::uint32_t bytes, const std::string& base,
+                     const std::string& condition);
     std::string array_address(std::uint32_t at, std::uint32_t map, const std::string& in_bounds);
     std::string moved_value(std::size_t index, std::uint32_t bytes);
     std::string moved_word(std::uint32_t at, std::uint32_t word, std::uint32_t bytes, std::uint32_t size);
@@ -135,6 +137,22 @@ private:
                     bool with_value);
     HashSearch search(std::uint32_t at, std::uint32_t map, bool makes, bool with_value, const std::string& result);
     void update_entry(std::uint32_t at, const std::string& result);
+
+    // ring.cpp: records that leave the GPU.
+    struct Record;
+    struct ChunkEnd {
+        std::string closes, used, address, place;
+    };
+    void send(std::uint32_t at, const std::string& result);
+    void print(std::uint32_t at, const std::string& result);
+    Record begin_record(std::uint32_t map, std::uint32_t payload);
+    void look_for_room(Record& record, bool is_last);
+    void fill_up(const Record& record, const ChunkEnd& end);
+    void begin_next_chunk(Record& record, const std::string& begun, const std::string& index);
+    void copy_to_record(std::uint32_t at, const Record& record, const Value& source, std::uint32_t bytes,
+                        std::uint32_t offset);
+    void end_record(std::uint32_t at, const Record& record, const std::string& result);
+    std::string word_of(const std::string& low, const std::string& high);
 
     // fields.cpp
     std::string field(std::uint32_t at, const ebpf::ContextField& field);

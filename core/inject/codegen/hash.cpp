@@ -124,7 +124,7 @@ void Emitter::make_entry(std::uint32_t at, const maps::HashTable& table, const H
     if (with_value) {
         const std::string value = registers_.b64();
         emit(fmt::format("add.s64 {}, {}, {}", value, search.slot, table.value_offset()));
-        copy_to_map(at, table.value_bytes, value, search.made);
+        copy_to_map(at, program_.facts[at].arguments[2], table.value_bytes, value, search.made);
     }
     emit(fmt::format("@{} membar.gl", search.made));
     emit(fmt::format("@{} {}.u64 [{}], 1", search.made, forms.store, search.slot));
@@ -228,7 +228,7 @@ void Emitter::update_entry(std::uint32_t at, const std::string& result) {
     if (flags == kNoExist)
         emit(fmt::format("selp.b64 {}, {}, {}, {}", answer, kExists, answer, before));
     else
-        copy_to_map(at, program_.object->maps[map].value_bytes, value, before);
+        copy_to_map(at, facts.arguments[2], program_.object->maps[map].value_bytes, value, before);
     if (facts.result_needed)
         emit(fmt::format("mov.b64 {}, {}", result, answer));
 }

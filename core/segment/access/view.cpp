@@ -3,8 +3,10 @@
 // it in between gains nothing.
 #include "segment/access/view.hpp"
 
+#include <bit>
 #include <cstring>
 
+#include "maps/layout/ring_buffer.hpp"
 #include "segment/access/shared.hpp"
 
 namespace egpu::segment {
@@ -17,10 +19,19 @@ constexpr std::uint32_t kLargestCapacity = 1u << 26;
 constexpr std::uint32_t kMostShards = 4096;  // one an SM; no GPU has as many
 constexpr std::uint64_t kSmallestRing = 4096;
 
+/// As maps::RingBuffer lays one out.
+bool is_ring(const MapGeometry& map) {
+    using maps::RingBuffer;
+    return map.is_array && map.shards == 1 && map.stride == RingBuffer::kUnit && std::has_single_bit(map.ring_bytes) &&
+           map.ring_bytes >= RingBuffer::kLeastBytes && map.ring_bytes / RingBuffer::kUnit + 1 == map.capacity;
+}
+
 bool plausible(const MapGeometry& map) {
     if (map.value_bytes == 0 || map.value_bytes > kLargestValue || map.stride != ((map.value_bytes + 7) & ~7u))
         return false;
     if (map.capacity == 0 || map.capacity > kLargestCapacity || map.shards == 0 || map.shards > kMostShards)
+        return false;
+    if (map.ring_bytes != 0 && !is_ring(map))
         return false;
     return map.is_array || (map.key_bytes != 0 && map.key_bytes <= kLargestKey);
 }
@@ -101,7 +112,8 @@ bool View::check_map(std::uint32_t index) {
            entry.capacity,     entry.shards,
            entry.key_bytes,    entry.is_array != 0,
            entry.keys.offset,  {entry.snapshot[0].offset, entry.snapshot[1].offset},
-           entry.adds_up != 0, entry.narrow_words};
+           entry.adds_up != 0, entry.narrow_words,
+           entry.ring_bytes};
     if (!plausible(map))
         return false;
     const std::uint64_t key_bytes = map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity;
@@ -162,6 +174,12 @@ std::span<std::byte> View::keys(std::uint32_t index) const {
 
 std::span<std::byte> View::snapshot(std::uint32_t index, std::uint32_t which) const {
     return {base_ + maps_[index].snapshot[which & 1], maps_[index].snapshot_bytes()};
+}
+
+RecordRingView View::record_ring(std::uint32_t index) const {
+    const MapGeometry& map = maps_[index];
+    std::byte* data = base_ + map.snapshot[0];
+    return {reinterpret_cast<egpu_record_ring*>(data + map.ring_bytes), {data, map.ring_bytes}};
 }
 
 std::uint32_t View::used_slots(std::uint32_t index) const {

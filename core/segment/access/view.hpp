@@ -40,6 +40,7 @@ struct MapGeometry {
     std::uint64_t snapshot[2] = {};
     bool adds_up = false;
     std::uint64_t narrow_words = 0;
+    std::uint64_t ring_bytes = 0;  ///< of a ring buffer
     maps::Layout layout() const { return {value_bytes, stride, capacity, shards}; }
     /// Of each of its snapshots at most.
     std::uint64_t snapshot_bytes() const { return layout().snapshot_bytes(capacity); }
@@ -48,6 +49,12 @@ struct MapGeometry {
 /// Geometry of a ring: its control words and its bytes.
 struct RingView {
     egpu_ring* control = nullptr;
+    std::span<std::byte> data;
+};
+
+/// Records of a ring buffer on their way to the egpu process.
+struct RecordRingView {
+    egpu_record_ring* control = nullptr;
     std::span<std::byte> data;
 };
 
@@ -78,6 +85,8 @@ public:
     std::string_view map_name(std::uint32_t index) const;
     std::span<std::byte> keys(std::uint32_t index) const;
     std::span<std::byte> snapshot(std::uint32_t index, std::uint32_t which) const;
+    /// Of a map with ring_bytes.
+    RecordRingView record_ring(std::uint32_t index) const;
     /// Slots in use: as published, at most the capacity. Arrays: the capacity.
     std::uint32_t used_slots(std::uint32_t index) const;
 

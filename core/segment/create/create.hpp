@@ -27,6 +27,7 @@ struct MapDescription {
     bool is_array = false;
     bool adds_up = false;  ///< egpu_map_entry.adds_up, narrow_words
     std::uint64_t narrow_words = 0;
+    std::uint64_t ring_bytes = 0;      ///< of a ring buffer, laid out as maps::RingBuffer says
     std::vector<std::byte> initial{};  ///< of slot 0, of a map with one shard that doesn't add up; empty: zeroes
 };
 

@@ -48,7 +48,7 @@ MapPlace place_map(const MapDescription& map, Cursor& cursor) {
     MapPlace place;
     place.keys = cursor.take(map.is_array ? 0 : std::uint64_t{map.key_bytes} * map.capacity, kCacheLine);
     place.snapshot[0] = cursor.take(data_bytes(map), kPage);
-    place.snapshot[1] = cursor.take(data_bytes(map), kPage);
+    place.snapshot[1] = map.ring_bytes != 0 ? place.snapshot[0] : cursor.take(data_bytes(map), kPage);
     return place;
 }
 
@@ -147,6 +147,7 @@ egpu_map_entry map_entry(std::byte* base, const MapDescription& map, const MapPl
     entry.is_array = map.is_array ? 1 : 0;
     entry.adds_up = map.adds_up ? 1 : 0;
     entry.narrow_words = map.narrow_words;
+    entry.ring_bytes = map.ring_bytes;
     entry.used_slots = map.is_array ? map.capacity : 0;
     entry.keys = place.keys;
     entry.snapshot[0] = place.snapshot[0];

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define EGPU_SEGMENT_MAGIC 0x3147455355504745ull /* "EGPUSEG1" */
-#define EGPU_SEGMENT_LAYOUT 7u
+#define EGPU_SEGMENT_LAYOUT 8u
 #define EGPU_SEGMENT_MAX_MAPS 64u
 #define EGPU_SEGMENT_MAX_KERNELS 8192u
 #define EGPU_SEGMENT_MAX_COPIES 16384u
@@ -204,7 +204,21 @@ struct egpu_map_entry {
     uint64_t snapshot_ns[2];        /* A: CLOCK_MONOTONIC of the copy; 0: none yet */
     uint64_t snapshot_sequence[2];  /* A: odd while it is written */
     uint64_t narrow_words;          /* H: bit i: word i of a value (8 bytes) is two numbers of 4 bytes */
-    uint64_t reserved[3];
+    uint64_t ring_bytes;            /* H: of a ring buffer, what max_entries says; 0: it is none */
+    uint64_t reserved[2];
+};
+
+/* What a ring buffer sent, on its way to the egpu process: in place of the map's snapshots (both extents are one),
+ * ring_bytes of data and these numbers behind them. The data are what the GPU's chunks held (maps/layout/ring_buffer),
+ * one record behind the other, across the end to the start; positions only grow, index = position % ring_bytes. */
+struct egpu_record_ring {
+    uint64_t written; /* A */
+    uint64_t read;    /* H */
+    uint64_t dropped; /* A: records that found no room on a GPU */
+    uint64_t records; /* H: taken */
+    uint64_t damaged; /* H: 1 once a record made no sense: none is taken from then on */
+    uint64_t behind;  /* A: bytes on the GPU that the last copy left there */
+    uint64_t reserved[2];
 };
 
 #ifdef __cplusplus

@@ -139,5 +139,15 @@ EGPU_AT(egpu_map_entry, adds_up, 156);
 EGPU_AT(egpu_map_entry, snapshot_ns, 160);
 EGPU_AT(egpu_map_entry, snapshot_sequence, 176);
 EGPU_AT(egpu_map_entry, narrow_words, 192);
-EGPU_AT(egpu_map_entry, reserved, 200);
+EGPU_AT(egpu_map_entry, ring_bytes, 200);
+EGPU_AT(egpu_map_entry, reserved, 208);
 static_assert(sizeof(egpu_map_entry) == 224);
+
+EGPU_AT(egpu_record_ring, written, 0);
+EGPU_AT(egpu_record_ring, read, 8);
+EGPU_AT(egpu_record_ring, dropped, 16);
+EGPU_AT(egpu_record_ring, records, 24);
+EGPU_AT(egpu_record_ring, damaged, 32);
+EGPU_AT(egpu_record_ring, behind, 40);
+EGPU_AT(egpu_record_ring, reserved, 48);
+static_assert(sizeof(egpu_record_ring) == 64);

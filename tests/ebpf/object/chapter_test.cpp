@@ -66,7 +66,7 @@ TEST(Chapter, ExamplesCompileAndAreRead) {
         EXPECT_EQ(object->programs.size(), 1u);
         ++count;
     }
-    EXPECT_EQ(count, 11);
+    EXPECT_EQ(count, 12);
 }
 
 }  // namespace

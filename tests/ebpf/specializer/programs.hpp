@@ -8,7 +8,9 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ebpf/object/object.hpp"
@@ -24,6 +26,18 @@ inline std::string map_address(std::uint32_t map) {
     return text;
 }
 
+/// "lddw %r1, 0x4d41540000000008" becomes the address of byte 8 of the constants.
+inline constexpr std::int32_t kConstantsMark = 0x4d415400;
+inline std::string constants_address(std::uint32_t offset) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%08x%08x", static_cast<unsigned>(kConstantsMark), offset);
+    return text;
+}
+
+/// Texts that programs of assembled() can print: so many numbers each, at these places of its constants.
+inline constexpr char kTexts[] = "%u %lx %d\0%ld";
+inline constexpr std::uint32_t kThreeNumbers = 0, kThreeNumbersBytes = 10, kOneNumber = 10, kOneNumberBytes = 4;
+
 inline MapDefinition make_map(std::string name, MapType type, std::uint32_t key_bytes, std::uint32_t value_bytes,
                               std::uint32_t max_entries) {
     MapDefinition map;
@@ -35,11 +49,15 @@ inline MapDefinition make_map(std::string name, MapType type, std::uint32_t key_
     return map;
 }
 
-/// An object with one program. Map 0 is an array of 8 values of 64 bytes, map 1 a hash, map 2 an array per SM.
+/// An object with one program. Map 0 is an array of 8 values of 64 bytes, map 1 a hash, map 2 an array per SM, map 3 a
+/// ring buffer, which takes what bpf_printk sends, too. The constants are kTexts.
 inline Object assembled(const std::string& text, const std::string& section = "gpu/mem") {
     Object object;
     object.maps = {make_map("array", MapType::array, 4, 64, 8), make_map("hash", MapType::hash, 8, 64, 16),
-                   make_map("per_sm", MapType::percpu_array, 4, 64, 8)};
+                   make_map("per_sm", MapType::percpu_array, 4, 64, 8), make_map("ring", MapType::ringbuf, 0, 0, 4096)};
+    object.print_map = 3;
+    const auto texts = std::as_bytes(std::span(kTexts));
+    object.constants.assign(texts.begin(), texts.end());
     auto code = assemble(text);
     EXPECT_TRUE(code) << (code ? "" : to_text(code.error())) << text;
     if (!code)
@@ -50,6 +68,10 @@ inline Object assembled(const std::string& text, const std::string& section = "g
         if (low.opcode == kLoadImmediate64 && high.immediate == kMapMark) {
             low.source = kPseudoMap;
             high.immediate = 0;
+        }
+        if (low.opcode == kLoadImmediate64 && high.immediate == kConstantsMark) {
+            low.source = kPseudoMapValue;
+            high.immediate = std::exchange(low.immediate, static_cast<std::int32_t>(Object::kConstantsMap));
         }
     }
     Program program;

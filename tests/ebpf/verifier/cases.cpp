@@ -119,6 +119,13 @@ std::vector<std::byte> bytes_of(const std::string& hex) {
     return bytes;
 }
 
+/// As the loader does it: what bpf_printk sends goes to a ring of this name.
+void add_map(Object& object, MapDefinition map) {
+    if (map.name == "bpf_printk")
+        object.print_map = static_cast<std::uint32_t>(object.maps.size());
+    object.maps.push_back(std::move(map));
+}
+
 template <typename T>
 std::optional<T> maybe(const YAML::Node& node) {
     return node ? std::optional<T>(node.as<T>()) : std::nullopt;
@@ -153,7 +160,7 @@ Case read_case(const YAML::Node& node, const Object& base, const std::map<std::s
     out.name = node["name"].as<std::string>();
     out.object = base;
     for (const auto& map : node["maps"])
-        out.object.maps.push_back(map_of(map));
+        add_map(out.object, map_of(map));
     out.problem = unknown_key(node, {"name", "maps", "code", "section", "expect", "message", "why", "fix", "limit",
                                      "walk_limit", "instructions", "lookups", "atomics", "stack", "dynamic", "searched",
                                      "register_adds", "fields", "notes"});
@@ -184,7 +191,7 @@ std::vector<Case> read_file(const std::filesystem::path& path) {
     Object base;
     base.path = path.filename().string();
     for (const auto& map : file["maps"])
-        base.maps.push_back(map_of(map));
+        add_map(base, map_of(map));
     base.constants = bytes_of(file["constants"].as<std::string>(""));
     std::map<std::string, std::string> snippets;
     for (const auto& snippet : file["snippets"])

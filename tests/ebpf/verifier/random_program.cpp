@@ -358,6 +358,14 @@ Object random_object() {
     add("parts", MapType::percpu_array, 32);
     for (int i = 0; i < 16; ++i)
         object.constants.push_back(static_cast<std::byte>(i * 7));
+    MapDefinition ring;
+    ring.name = "ring";
+    ring.type = MapType::ringbuf;
+    ring.max_entries = 16384;
+    object.print_map = static_cast<std::uint32_t>(object.maps.size());
+    object.maps.push_back(std::move(ring));
+    for (const char letter : std::string_view("%lx %d\0", kRandomTextBytes))
+        object.constants.push_back(static_cast<std::byte>(letter));
     Program program;
     program.name = "random";
     program.section = "gpu/load_return.global";

@@ -13,7 +13,10 @@
 
 namespace egpu::ebpf::test {
 
-/// Maps of several kinds, constants, and an empty program at load_return.
+/// A text that prints two numbers, in the constants of random_object().
+inline constexpr std::uint32_t kRandomText = 16, kRandomTextBytes = 7;
+
+/// Maps of several kinds, constants, and an empty program at load_return. Map 3 is a ring buffer, also of bpf_printk.
 Object random_object();
 
 /// Instructions from bytes. An even first byte: from templates that are often accepted; an odd one: as they stand.

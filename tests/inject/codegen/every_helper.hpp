@@ -45,8 +45,18 @@ inline std::string argument_of(const Helper& called, unsigned argument, const He
             return on_stack(-96);
         case ArgumentKind::stack_word:
             return on_stack(-96 - 8 * static_cast<int>(argument));
+        case ArgumentKind::ring:
+            return fmt::format("lddw {}, {}\n", to, map_address(3));
+        case ArgumentKind::record:
+            return on_stack(-80);
+        case ArgumentKind::text:
+            return fmt::format("lddw {}, {}\n", to,
+                               constants_address(called.id == HelperId::trace_printk ? kThreeNumbers : kOneNumber));
+        case ArgumentKind::printed:
         case ArgumentKind::map_word:
-            return fmt::format("mov {}, %r8\nadd {}, 16\n", to, to);
+            return called.arguments[argument] == ArgumentKind::map_word
+                       ? fmt::format("mov {}, %r8\nadd {}, 16\n", to, to)
+                       : fmt::format("mov {}, {}\n", to, use.constant ? "77" : "%r7");
         case ArgumentKind::context:
             return fmt::format("mov {}, %r9\n", to);
         case ArgumentKind::scalar:
@@ -54,10 +64,14 @@ inline std::string argument_of(const Helper& called, unsigned argument, const He
         case ArgumentKind::constant:
             break;
     }
-    const std::uint32_t constant = called.changes_word()             ? use.word_bytes
-                                   : called.id == HelperId::value    ? 8
-                                   : called.id == HelperId::argument ? 1
-                                                                     : 0;
+    const std::uint32_t constant = called.changes_word()                                    ? use.word_bytes
+                                   : called.id == HelperId::value                           ? 8
+                                   : called.id == HelperId::argument                        ? 1
+                                   : called.id == HelperId::ringbuf_output && argument == 2 ? 27
+                                   : called.id == HelperId::trace_printk                    ? kThreeNumbersBytes
+                                   : called.id == HelperId::trace_vprintk && argument == 1  ? kOneNumberBytes
+                                   : called.id == HelperId::trace_vprintk                   ? 8
+                                                                                            : 0;
     return fmt::format("mov {}, {}\n", to, constant);
 }
 

@@ -67,11 +67,18 @@ TEST_P(Helpers, EachIsWhatTheInterpreterSays) {
             execution.value.resize(sizeof moved);
             std::memcpy(execution.value.data(), moved, sizeof moved);
             set_field(execution.context, "active_mask", 1);
+            set_field(execution.context, "kernel", harness.site.kernel_id);
+            set_field(execution.context, "site", harness.site.site_id);
             for (const char* size :
                  {"grid_dim.x", "grid_dim.y", "grid_dim.z", "block_dim.x", "block_dim.y", "block_dim.z"})
                 set_field(execution.context, size, 1);
             const auto result = interpret(object, object.programs[0].instructions, execution);
             ASSERT_TRUE(result) << to_text(result.error());
+            std::vector<std::vector<std::byte>> sent;
+            for (const auto& record : execution.records)
+                sent.push_back(record.bytes);
+            RingPlace start;
+            EXPECT_EQ(session.take_records(3, object.maps[3].max_entries, start), sent);
             for (std::uint32_t slot = 0; slot < 8; ++slot) {
                 key[0] = std::byte{static_cast<unsigned char>(slot)};
                 const auto found = maps[0].find(key);

@@ -4,8 +4,15 @@
 
 #include "../simulated_device.hpp"
 #include "harness.hpp"
+#include "maps/layout/ring_buffer.hpp"
 
 namespace egpu::inject::testing {
+
+/// How far a ring was taken out.
+struct RingPlace {
+    std::uint64_t chunk = 0;
+    std::uint32_t byte = 0;
+};
 
 /// Map memory of a session, in device memory.
 class SimulatedSession {
@@ -39,6 +46,40 @@ public:
         std::memcpy(parameters.data(), &address, 8);
         std::memcpy(parameters.data() + 8, &count, 4);
         return launch(ptx, "harness", table.entries(), blocks, threads, parameters, sm_count);
+    }
+
+    /// What threads sent to a ring, in its order, as the host takes it out; the chunks are empty then. `from`: the
+    /// chunk to begin with, and the byte of it; where it ended.
+    std::vector<std::vector<std::byte>> take_records(std::uint32_t map, std::uint32_t ring_bytes, RingPlace& from) {
+        const maps::RingBuffer ring{ring_bytes};
+        std::vector<std::vector<std::byte>> records;
+        while (true) {
+            const std::uint64_t start = from.chunk % maps::RingBuffer::kChunks;
+            const std::uint64_t word = ring.header_offset() + maps::RingBuffer::kWordsOffset + start * 8;
+            const auto given = read<std::uint32_t>(map, word), written = read<std::uint32_t>(map, word + 4);
+            const std::uint32_t end = std::min(given, ring.chunk_bytes());
+            EXPECT_EQ(written, end);
+            while (from.byte < end) {
+                const std::uint64_t at = start * ring.chunk_bytes() + from.byte;
+                const auto head = read<std::uint32_t>(map, at);
+                const std::uint32_t payload = head & ~maps::RingBuffer::kFiller;
+                if (head == payload) {
+                    auto& record = records.emplace_back(payload);
+                    EXPECT_TRUE(device_.read(map, at + maps::RingBuffer::kRecordHeaderBytes, record.data(), payload));
+                }
+                from.byte += maps::RingBuffer::record_bytes(payload);
+            }
+            EXPECT_EQ(from.byte, end);
+            const auto begun = read<std::uint64_t>(map, ring.header_offset() + maps::RingBuffer::kBegunOffset);
+            if (end != ring.chunk_bytes() || begun == from.chunk)
+                return records;
+            const std::uint64_t nothing = 0;
+            write(map, word, &nothing, sizeof nothing);
+            from = {from.chunk + 1, 0};
+        }
+    }
+    std::uint64_t records_dropped(std::uint32_t map, std::uint32_t ring_bytes) {
+        return read<std::uint64_t>(map, ring_bytes + maps::RingBuffer::kDroppedOffset);
     }
 
     std::uint64_t address_of(std::uint32_t map) const { return device_.address_of(map); }

@@ -14,6 +14,7 @@
 #include "ebpf/interpreter/interpreter.hpp"
 #include "ebpf/verifier/verifier.hpp"
 #include "inject/standalone/opaque.hpp"
+#include "maps/layout/ring_buffer.hpp"
 #include "maps/storage/storage.hpp"
 #include "site.hpp"
 
@@ -23,7 +24,7 @@ using namespace ebpf;
 
 namespace {
 
-constexpr std::uint32_t kHashMap = 1, kHashEntries = 64;
+constexpr std::uint32_t kHashMap = 1, kRing = 3, kHashEntries = 64;
 constexpr std::size_t kTailInstructions = 7;  ///< what random_instructions ends with: r0 = 0, six times, and exit
 
 /// Clocks and random numbers differ from engine to engine: numbers stand in their place.
@@ -39,11 +40,19 @@ void replace_what_differs(std::vector<Instruction>& program) {
 }
 
 /// Before the end: r6, r7, r8 (those of bits 0 to 2 of `mask`) to an element of the array, where they can be seen; with
-/// bit 3, r6 mixed with the words of the stack.
+/// bit 3, r6 mixed with the words of the stack; with bit 4, words of the stack to the ring; with bit 5, r6 and r7
+/// printed.
 std::vector<Instruction> with_epilogue(std::vector<Instruction> program, std::uint32_t mask) {
     std::string text;
     for (std::uint32_t word = 1; word <= 4 && (mask & 8) != 0; ++word)
         text += fmt::format("ldxdw %r1, [%r10-{}]\nmul %r6, 31\nxor %r6, %r1\n", word * 8);
+    if ((mask & 16) != 0)
+        text +=
+            fmt::format("mov %r2, %r10\nadd %r2, -32\nmov %r3, {}\nmov %r4, 0\nlddw %r1, {}\ncall 130\nadd %r6, %r0\n",
+                        8 + mask % 25, kRing);
+    if ((mask & 32) != 0)
+        text += fmt::format("mov %r3, %r6\nmov %r4, %r7\nmov %r2, {}\nlddw %r1, 0x{:08x}{:08x}\ncall 6\n",
+                            test::kRandomTextBytes, test::kRandomText, Object::kConstantsMap);
     text += "stdw [%r10-8], 3\nmov %r2, %r10\nadd %r2, -8\nlddw %r1, 0\ncall 1\njeq %r0, 0, out\n";
     for (std::uint32_t i = 0; i < 3; ++i)
         if ((mask >> i & 1) != 0)
@@ -52,7 +61,7 @@ std::vector<Instruction> with_epilogue(std::vector<Instruction> program, std::ui
     epilogue.pop_back();
     for (auto& i : epilogue)
         if (i.opcode == kLoadImmediate64)
-            i.source = kPseudoMap;
+            i.source = i.immediate == static_cast<std::int32_t>(Object::kConstantsMap) ? kPseudoMapValue : kPseudoMap;
     program.insert(program.end() - kTailInstructions, epilogue.begin(), epilogue.end());
     return program;
 }
@@ -75,7 +84,7 @@ bool make_program(Object& object, std::span<const std::uint8_t> bytes, std::uint
     from.insert(from.begin(), 0);  // from templates
     auto plain = ebpf::test::random_instructions(from);
     replace_what_differs(plain);
-    for (std::uint32_t mask : {visible & 15, visible & 7, visible & 3, visible & 1}) {
+    for (std::uint32_t mask : {visible & 63, visible & 47, visible & 15, visible & 7, visible & 3, visible & 1}) {
         if ((mask & 7) == 0)
             continue;
         program.instructions = with_epilogue(plain, mask);
@@ -115,6 +124,12 @@ std::vector<Accumulator> accumulators_of(const SpecializedProgram& program) {
     return chosen;
 }
 
+/// What is left by all firings.
+struct Left {
+    std::vector<ReferenceMap> maps;
+    std::vector<std::vector<std::byte>> records;  ///< in the order of their bytes
+};
+
 std::vector<std::byte> element_of(const SimulatedDevice& device, std::uint32_t map, std::uint32_t slot) {
     const maps::Layout& layout = device.layout(map);
     std::vector<std::byte> bytes(layout.value_bytes);
@@ -145,9 +160,53 @@ ReferenceMap entries_of(const MapDefinition& definition, std::uint32_t map, cons
     return entries;
 }
 
+/// What threads sent, in the order of its bytes: the engines let them come in another one.
+std::vector<std::vector<std::byte>> records_of(const MapDefinition& definition, std::uint32_t map,
+                                               const SimulatedDevice& device) {
+    const maps::RingBuffer ring = maps::ring_buffer_of(definition);
+    std::vector<std::byte> bytes(ring.header_offset() + maps::RingBuffer::kHeaderBytes);
+    std::vector<std::vector<std::byte>> records;
+    if (!device.read(map, 0, bytes.data(), bytes.size()))
+        return records;
+    const auto number = [&](std::uint64_t at) {
+        std::uint32_t value = 0;
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+        return value;
+    };
+    for (std::uint32_t chunk = 0; chunk < maps::RingBuffer::kChunks; ++chunk) {
+        const std::uint64_t word = ring.header_offset() + maps::RingBuffer::kWordsOffset + chunk * 8;
+        const std::uint32_t end = std::min(number(word), ring.chunk_bytes());
+        if (end != number(word + 4))
+            records.push_back({});  // given out and never written: it will be found to differ
+        for (std::uint32_t at = 0; at < end;) {
+            const std::uint64_t place = std::uint64_t{chunk} * ring.chunk_bytes() + at;
+            const std::uint32_t payload = number(place) & ~maps::RingBuffer::kFiller;
+            const auto* begin = bytes.data() + place + maps::RingBuffer::kRecordHeaderBytes;
+            if (payload == number(place))
+                records.emplace_back(begin, begin + payload);
+            at += maps::RingBuffer::record_bytes(payload);
+        }
+    }
+    std::ranges::sort(records);
+    return records;
+}
+
+std::string different_records(const std::vector<std::vector<std::byte>>& sent,
+                              const std::vector<std::vector<std::byte>>& wanted) {
+    std::string text = fmt::format("{} records sent on the GPU, {} by the interpreter\n", sent.size(), wanted.size());
+    for (std::size_t i = 0; i < std::max(sent.size(), wanted.size()); ++i) {
+        const auto of = [&](const auto& records) { return i < records.size() ? hexadecimal(records[i]) : "-"; };
+        if (of(sent) != of(wanted))
+            return text + fmt::format("  interpreter {}\n  PTX         {}\n", of(wanted), of(sent));
+    }
+    return text;
+}
+
 /// "" or the first element that differs.
-std::string difference(const Object& object, const std::vector<ReferenceMap>& expected, const Slots& slots,
-                       const SimulatedDevice& device) {
+std::string difference(const Object& object, const Left& left, const Slots& slots, const SimulatedDevice& device) {
+    const std::vector<ReferenceMap>& expected = left.maps;
+    if (const auto sent = records_of(object.maps[kRing], kRing, device); sent != left.records)
+        return different_records(sent, left.records);
     for (std::uint32_t map = 0; map < object.maps.size(); ++map) {
         const auto& definition = object.maps[map];
         const auto check = [&](const std::vector<std::byte>& key, std::uint32_t slot) -> std::string {
@@ -160,6 +219,8 @@ std::string difference(const Object& object, const std::vector<ReferenceMap>& ex
                                  : fmt::format("map {}, key {}:\n  interpreter {}\n  PTX         {}\n", definition.name,
                                                hexadecimal(key), hexadecimal(wanted), hexadecimal(got));
         };
+        if (definition.is_ring())
+            continue;
         if (definition.keys_at_run_time) {
             const auto made = entries_of(definition, map, device);
             if (made != expected[map])
@@ -190,9 +251,9 @@ std::string difference(const Object& object, const std::vector<ReferenceMap>& ex
 
 /// What the program leaves if all its firings come one after the other; nothing where the reference engine faults,
 /// which soundness_test and the verifier's fuzzer are for.
-std::optional<std::vector<ReferenceMap>> interpreted(const Object& object, const DifferentialSite& site,
-                                                     bool all_fire) {
-    std::vector<ReferenceMap> maps(object.maps.size());
+std::optional<Left> interpreted(const Object& object, const DifferentialSite& site, bool all_fire) {
+    Left left;
+    left.maps.resize(object.maps.size());
     for (std::uint32_t thread = 0; thread < site.threads(); ++thread) {
         const std::uint32_t mask = all_fire ? site.warp_mask(thread) : 1u << thread % 32;
         const bool leads = site.granularity != Granularity::warp || (mask & ((1u << thread % 32) - 1)) == 0;
@@ -200,15 +261,18 @@ std::optional<std::vector<ReferenceMap>> interpreted(const Object& object, const
             continue;
         Execution execution;
         execution.context = site.context_of(thread, mask);
-        execution.maps = &maps;
+        execution.maps = &left.maps;
         execution.value.resize(16);
         std::memcpy(execution.value.data(), site.value.data(), 16);
         execution.arguments = site.arguments(all_fire);
         execution.step_limit = 20'000;
         if (!interpret(object, object.programs.front().instructions, execution))
             return std::nullopt;
+        for (auto& record : execution.records)
+            left.records.push_back(std::move(record.bytes));
     }
-    return maps;
+    std::ranges::sort(left.records);
+    return left;
 }
 
 std::string listing(const Program& program) {
@@ -292,7 +356,8 @@ private:
             device.launch(ptx, "differential", table.entries(), {1, 1, 1}, site_.block, site_.parameters(all_fire));
         if (wrong.empty())
             wrong = difference(object_, *expected, slots, device);
-        statistics_.effects += is_zero(*expected) ? 0 : 1;
+        statistics_.effects += is_zero(expected->maps) ? 0 : 1;
+        statistics_.sent += expected->records.empty() ? 0 : 1;
         const bool searched = std::ranges::any_of(object_.maps, &MapDefinition::keys_at_run_time);
         statistics_.searched += searched ? 1 : 0;
         count(form, all_fire, in_registers);
@@ -323,8 +388,8 @@ private:
 std::string DifferentialStatistics::text() const {
     std::string out = fmt::format(
         "{} programs, {} accepted, {} runs compared: {} leave something, {} of many lanes, {} unspecialised, {} with "
-        "hidden constants, {} with sums in registers, {} with keys known at run time\n",
-        programs, accepted, compared, effects, of_many_lanes, unspecialized, hidden, accumulators, searched);
+        "hidden constants, {} with sums in registers, {} with keys known at run time, {} with records sent\n",
+        programs, accepted, compared, effects, of_many_lanes, unspecialized, hidden, accumulators, searched, sent);
     for (const auto& [what, count] : refused)
         out += fmt::format("  {} refuses {}\n", what, count);
     return out;

@@ -20,6 +20,7 @@ struct DifferentialStatistics {
     std::uint64_t unspecialized = 0;  ///< of these, runs that knew nothing of the site
     std::uint64_t hidden = 0;         ///< of these, runs with the constants hidden
     std::uint64_t accumulators = 0;   ///< of these, runs with sums in registers
+    std::uint64_t sent = 0;           ///< of these, runs that send records
     std::uint64_t searched = 0;       ///< of these, runs in which the GPU makes entries of a hash
     std::map<std::string, std::uint64_t> refused;  ///< forms that specialiser or generator refuse, by form and code
 

@@ -25,7 +25,7 @@ TEST(Differential, EnginesAgreeOnAcceptedPrograms) {
     EXPECT_GE(statistics.accepted, 10'000u);
     EXPECT_GE(statistics.effects, 10'000u);
     for (const std::uint64_t kind : {statistics.of_many_lanes, statistics.unspecialized, statistics.hidden,
-                                     statistics.accumulators, statistics.searched})
+                                     statistics.accumulators, statistics.searched, statistics.sent})
         EXPECT_GE(kind, 1'000u);
 }
 

@@ -41,22 +41,27 @@ std::string name_passed(const Scene& scene, const MemoryAccess& access, const st
         if (end > at + 1)
             names.push_back(text.substr(at + 1, end - at - 1));
     }
-    const std::size_t place = access.is_key ? 1 : 2;
+    const std::size_t place = access.is_key || access.is_record ? 1 : 2;
     return place < names.size() ? names[place] : otherwise;
 }
 
 Refusal not_wholly_set(const Scene& scene, const MemoryAccess& access, std::int32_t byte) {
     const Helper* called = helper(static_cast<std::uint32_t>(scene.instruction().immediate));
-    const std::string whose = access.is_key ? "key" : "value";
+    const std::string whose = access.is_key ? "key" : access.is_record ? "record" : "value";
     Refusal refusal;
     refusal.code = "EGPU-V003";
     refusal.message = fmt::format("the {} passed to {} is not wholly set: byte {} of its bytes 0 to {} never was",
                                   whose, called->name, byte, access.bytes - 1);
     refusal.subject = name_passed(scene, access, {});
-    refusal.why = fmt::format(
-        "a {} of map '{}' has {} bytes, and all count, those between members too (padding); the stack isn't "
-        "zeroed",
-        whose, scene.map(scene.state.get(1).map).name, access.bytes);
+    refusal.why = access.is_record
+                      ? fmt::format(
+                            "all {} bytes of it are sent, those between members too (padding); the stack isn't "
+                            "zeroed",
+                            access.bytes)
+                      : fmt::format(
+                            "a {} of map '{}' has {} bytes, and all count, those between members too (padding); "
+                            "the stack isn't zeroed",
+                            whose, scene.map(scene.state.get(1).map).name, access.bytes);
     refusal.fix = fmt::format(
         "__builtin_memset(&{0}, 0, sizeof({0})) before its members are set, or give the padding a member of its own",
         name_passed(scene, access, whose));
@@ -66,11 +71,17 @@ Refusal not_wholly_set(const Scene& scene, const MemoryAccess& access, std::int3
 /// A variable at the stack's end that is smaller than what the map takes.
 Refusal too_short(const Scene& scene, const MemoryAccess& access, std::int64_t bytes) {
     const Helper* called = helper(static_cast<std::uint32_t>(scene.instruction().immediate));
-    const std::string whose = access.is_key ? "key" : "value";
+    const std::string whose = access.is_key ? "key" : access.is_record ? "record" : "value";
     Refusal refusal;
     refusal.code = "EGPU-V004";
     refusal.message = fmt::format("the {} passed to {} is too short", whose, called->name);
     refusal.subject = name_passed(scene, access, {});
+    if (access.is_record) {
+        refusal.why =
+            fmt::format("{} bytes are to be sent; from here to the end of the stack there are {}", access.bytes, bytes);
+        refusal.fix = "pass the size of the variable: sizeof(event)";
+        return refusal;
+    }
     refusal.why = fmt::format("a {} of map '{}' has {} bytes; from here to the end of the stack there are {}", whose,
                               scene.map(scene.state.get(1).map).name, access.bytes, bytes);
     refusal.fix = fmt::format("pass a variable of the map's {} type", whose);
@@ -118,10 +129,10 @@ Verdict check_argument_access(const Scene& scene, const MemoryAccess& access) {
     if (!fault->pointer)
         return not_wholly_set(scene, access, fault->byte - static_cast<std::int32_t>(span.first));
     if (fault->value.kind == Kind::partial_sum)
-        return check_number(scene, fault->value, "part of a key or value passed to a helper");
+        return check_number(scene, fault->value, "part of a key, value or record passed to a helper");
     Refusal refusal;
     refusal.code = "EGPU-V020";
-    refusal.message = "a pointer is part of a key or value passed to a helper here";
+    refusal.message = "a pointer is part of a key, value or record passed to a helper here";
     refusal.why = "addresses differ from run to run and mean nothing outside the program";
     refusal.fix = "use what it points to";
     return refusal;

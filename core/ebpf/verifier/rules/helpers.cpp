@@ -54,7 +54,7 @@ bool constant_between(const Value& value, std::uint64_t low, std::uint64_t high)
     return value.is_constant() && value.scalar.value() >= low && value.scalar.value() <= high;
 }
 
-Verdict check_constant(const Helper& called, unsigned argument, const Value& value) {
+Verdict check_constant(const Scene& scene, const Helper& called, unsigned argument, const Value& value) {
     if (called.id == HelperId::value && !constant_between(value, 1, 16))
         return constant_size(called, argument);
     if (called.id == HelperId::argument && !constant_between(value, 0, 1023))
@@ -62,6 +62,13 @@ Verdict check_constant(const Helper& called, unsigned argument, const Value& val
                                 "egpu_arg(ctx, 0) is the first one");
     if (called.id == HelperId::map_update_elem && !constant_between(value, 0, 2))
         return argument_refusal(called, argument, "BPF_ANY, BPF_NOEXIST or BPF_EXIST", "BPF_ANY writes in any case");
+    if (called.id == HelperId::ringbuf_output)
+        return argument == 2 ? check_record_size(scene, called, value)
+               : constant_between(value, 0, 2)
+                   ? std::nullopt
+                   : Verdict(argument_refusal(called, argument, "0", "nobody waits for a record"));
+    if (called.id == HelperId::trace_vprintk && argument == 3)
+        return check_printed_bytes(scene, called, value);
     if (called.changes_word() && !constant_between(value, 4, 4) && !constant_between(value, 8, 8))
         return word_size(called, argument, value);
     if (!value.is_constant())
@@ -115,7 +122,21 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
             if (value.kind != Kind::map_object)
                 return argument_refusal(called, argument, "a map of this object",
                                         "pass the address of a map that this file defines: &my_map");
+            if (scene.map(value.map).is_ring())
+                return argument_refusal(called, argument, "a map with keys, and a ring buffer has none",
+                                        "bpf_ringbuf_output(&ring, &event, sizeof(event), 0) appends to it");
             return std::nullopt;
+        case ArgumentKind::ring:
+            return check_ring(scene, called);
+        case ArgumentKind::record:
+            if (value.kind != Kind::stack && value.kind != Kind::constants)
+                return argument_refusal(called, argument, "a pointer to a variable",
+                                        "put what is sent into a variable, and pass its address: &event");
+            return std::nullopt;
+        case ArgumentKind::text:
+            return std::nullopt;  // with its size
+        case ArgumentKind::printed:
+            return check_number(scene, value, "printed");
         case ArgumentKind::map_key:
         case ArgumentKind::map_value:
             return check_memory(scene, called, argument, value);
@@ -136,7 +157,7 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
                                         "pass the address of a local __u64: &value");
             return std::nullopt;
         case ArgumentKind::constant:
-            return check_constant(called, argument, value);
+            return check_constant(scene, called, argument, value);
         case ArgumentKind::scalar:
             return check_number(scene, value, "passed to a helper");
     }
@@ -170,10 +191,15 @@ Verdict check_helper(const Scene& scene, const Helper*& called) {
     for (unsigned argument = 0; argument < called->arguments.size(); ++argument) {
         if (called->arguments[argument] == ArgumentKind::none)
             continue;
+        if (called->arguments[argument] == ArgumentKind::printed && argument - 2 >= numbers_printed(scene))
+            continue;
         if (auto refusal = check_readable(scene, argument + 1))
             return refusal;
         if (auto refusal = check_argument(scene, *called, argument))
             return refusal;
+        if (called->prints() && argument == 1)
+            if (auto refusal = check_text(scene, *called))
+                return refusal;
     }
     return called->id == HelperId::map_update_elem ? check_update(scene) : std::nullopt;
 }
@@ -193,6 +219,10 @@ MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned 
         case ArgumentKind::map_word:
             access.kind = AccessKind::atomic;
             access.bytes = static_cast<std::uint32_t>(scene.state.get(argument + 3).scalar.value());
+            break;
+        case ArgumentKind::record:
+            access.is_record = true;
+            access.bytes = static_cast<std::uint32_t>(scene.state.get(argument + 2).scalar.value());
             break;
         case ArgumentKind::stack_buffer:
             access.kind = AccessKind::write;

@@ -29,12 +29,6 @@ Verdict check_map_available(const Scene& scene, std::uint32_t index) {
         return unavailable(map, "is an LRU hash, which is not available yet",
                            "BPF_MAP_TYPE_HASH with enough max_entries; when it is full that is counted and shown",
                            "no entry makes room for another while a GPU runs");
-    if (map.type == MapType::ringbuf)
-        return unavailable(
-            map, "is a ring buffer",
-            "count in a BPF_MAP_TYPE_HASH whose key says what is to be told apart (ctx->launch, say), or "
-            "write the last N into a BPF_MAP_TYPE_ARRAY at index ctx->launch % N",
-            "no event leaves a GPU one by one yet");
     if (map.placement == Placement::device)
         return std::nullopt;
     const char* flag = map.placement == Placement::mapped ? "EGPU_F_MAPPED" : "EGPU_F_LINUX";

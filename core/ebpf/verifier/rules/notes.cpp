@@ -24,11 +24,23 @@ std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called)
     return note;
 }
 
+/// Of what is sent from a place that isn't known.
+static Refusal note_record_place() {
+    Refusal note;
+    note.code = "EGPU-V056";
+    note.message = "what is sent is read at a place known only when the program runs";
+    note.why = "this version takes it from a variable or a constant: the probe will be refused where it is injected";
+    note.fix = "copy it to a local variable, and pass its address";
+    return note;
+}
+
 std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAccess& access) {
-    const MapDefinition& map = scene.map(scene.state.get(1).map);
     const bool varies = !span_of(access).exact && access.pointer.scalar.variability != Variability::site;
     if (access.pointer.kind != Kind::map_value && !varies)
         return std::nullopt;
+    if (access.is_record)
+        return note_record_place();
+    const MapDefinition& map = scene.map(scene.state.get(1).map);
     const char* what = !access.is_key ? "new value" : map.is_array() ? "index" : "key";
     Refusal note;
     note.code = "EGPU-V056";

@@ -52,6 +52,7 @@ struct MemoryAccess {
     std::uint32_t bytes = 0;
     std::string register_name;  ///< "r1"
     bool is_key = false;        ///< of a helper's arguments, the key
+    bool is_record = false;     ///< of a helper's arguments, what leaves the GPU
 };
 
 /// Bytes covered, from the pointer's base; saturated far outside anything that exists.
@@ -118,6 +119,17 @@ Refusal unknown_helper(const Scene& scene, std::uint32_t number);
 Verdict check_helper(const Scene& scene, const Helper*& called);
 /// The memory a helper's argument points to, as an access; bytes 0 where the kind has none.
 MemoryAccess argument_access(const Scene& scene, const Helper& called, unsigned argument);
+// records.cpp: V018
+/// A ring buffer is passed as one.
+Verdict check_ring(const Scene& scene, const Helper& called);
+/// Of a record that is appended to it.
+Verdict check_record_size(const Scene& scene, const Helper& called, const Value& size);
+/// The text of bpf_printk, with its size.
+Verdict check_text(const Scene& scene, const Helper& called);
+/// Numbers that it prints.
+std::size_t numbers_printed(const Scene& scene);
+/// Of the numbers that it gets all at once.
+Verdict check_printed_bytes(const Scene& scene, const Helper& called, const Value& size);
 // calls.cpp: V023, V024
 Verdict check_local_call(const Scene& scene, std::uint32_t target);
 Verdict check_return(const Scene& scene);

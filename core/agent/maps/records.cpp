@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/maps/records.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "agent/driver/driver.hpp"
+#include "agent/maps/device_maps.hpp"
+#include "agent/session/session.hpp"
+#include "maps/layout/ring_buffer.hpp"
+#include "segment/access/record_ring.hpp"
+#include "segment/access/shared.hpp"
+
+namespace egpu::agent {
+
+namespace {
+
+using maps::RingBuffer;
+
+/// How far a ring of a place was taken out.
+struct Position {
+    std::uint64_t chunk = 0;  ///< since the start
+    std::uint32_t bytes = 0;  ///< of that chunk
+    std::uint64_t dropped = 0;
+    std::uint64_t behind = 0;  ///< bytes that were there and were not taken
+};
+constinit Position positions[EGPU_SEGMENT_MAX_MAPS][kMostPlaces] = {};
+constinit std::uint64_t dropped_before[EGPU_SEGMENT_MAX_MAPS] = {};  // by places that ended
+constinit std::uint64_t waiting = 0;                                 // bit i: map i
+
+/// The header of a ring as the GPU has it.
+struct Header {
+    std::uint64_t words[RingBuffer::kHeaderBytes / 8] = {};
+    std::uint64_t begun() const { return words[RingBuffer::kBegunOffset / 8]; }
+    std::uint64_t dropped() const { return words[RingBuffer::kDroppedOffset / 8]; }
+    /// Bytes given out of all chunks, those of this one counted from its start.
+    std::uint64_t given(std::uint32_t chunk_bytes, std::uint64_t first) const {
+        std::uint64_t bytes = 0;
+        for (std::uint64_t chunk = first; chunk < first + RingBuffer::kChunks; ++chunk) {
+            const auto of_chunk = static_cast<std::uint32_t>(of(chunk));
+            bytes += of_chunk < chunk_bytes ? of_chunk : chunk_bytes;
+        }
+        return bytes;
+    }
+    /// Given out and written of a chunk.
+    std::uint64_t of(std::uint64_t chunk) const {
+        return words[RingBuffer::kWordsOffset / 8 + chunk % RingBuffer::kChunks];
+    }
+};
+
+CUresult fetch(const Place& place, CUdeviceptr from, std::span<std::byte> to) {
+    const Driver& real = driver();
+    std::byte* through = place.staging != nullptr ? static_cast<std::byte*>(place.staging) : to.data();
+    CUresult result = real.cuMemcpyDtoHAsync_v2(through, from, to.size(), place.stream);
+    if (result == CUDA_SUCCESS)
+        result = real.cuStreamSynchronize(place.stream);
+    if (result == CUDA_SUCCESS && through != to.data())
+        std::memcpy(to.data(), through, to.size());
+    return result;
+}
+
+/// The chunk is the GPU's again. By a copy: a memset could be a kernel, and wait for one that never ends.
+CUresult give_back(const Place& place, CUdeviceptr word) {
+    static constinit std::uint64_t nothing = 0;
+    const Driver& real = driver();
+    void* from = &nothing;
+    if (place.staging != nullptr)
+        from = std::memset(place.staging, 0, sizeof nothing);
+    const CUresult result = real.cuMemcpyHtoDAsync_v2(word, from, sizeof nothing, place.stream);
+    return result == CUDA_SUCCESS ? real.cuStreamSynchronize(place.stream) : result;
+}
+
+/// Copies so many bytes of a chunk to the segment; there is room for them.
+CUresult move(const Place& place, CUdeviceptr from, std::uint64_t bytes, segment::RecordWriter& writer) {
+    while (bytes != 0) {
+        const std::span<std::byte> to = writer.next(bytes);
+        const CUresult result = fetch(place, from, to);
+        if (result != CUDA_SUCCESS)
+            return result;
+        writer.advance(to.size());
+        from += to.size();
+        bytes -= to.size();
+    }
+    writer.publish();
+    return CUDA_SUCCESS;
+}
+
+struct Ring {
+    RingBuffer layout;
+    CUdeviceptr memory = 0;
+    CUdeviceptr header() const { return memory + layout.header_offset(); }
+    CUdeviceptr chunk(std::uint64_t number) const {
+        return memory + number % RingBuffer::kChunks * layout.chunk_bytes();
+    }
+    CUdeviceptr word(std::uint64_t number) const {
+        return header() + RingBuffer::kWordsOffset + number % RingBuffer::kChunks * 8;
+    }
+};
+
+/// Takes whole chunks, and of the last one what is written: where not everything that was given out is, nothing, since
+/// it isn't known what of it is. `*chunks`: how many were emptied.
+CUresult take(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer, int* chunks) {
+    Header header;
+    CUresult result = fetch(place, ring.header(), std::as_writable_bytes(std::span(header.words)));
+    if (result != CUDA_SUCCESS)
+        return result;
+    position.dropped = header.dropped();
+    position.behind = header.given(ring.layout.chunk_bytes(), position.chunk) - position.bytes;
+    const std::uint32_t whole = ring.layout.chunk_bytes();
+    for (*chunks = 0; *chunks < static_cast<int>(RingBuffer::kChunks);) {
+        const std::uint64_t word = header.of(position.chunk);
+        const auto given = static_cast<std::uint32_t>(word), written = static_cast<std::uint32_t>(word >> 32);
+        const std::uint32_t end = given < whole ? given : whole;
+        if (written != end || end < position.bytes)
+            return CUDA_SUCCESS;
+        const std::uint64_t bytes = end - position.bytes;
+        if (bytes > writer.room())
+            return CUDA_SUCCESS;
+        result = move(place, ring.chunk(position.chunk) + position.bytes, bytes, writer);
+        if (result != CUDA_SUCCESS)
+            return result;
+        position.bytes = end;
+        position.behind -= bytes < position.behind ? bytes : position.behind;
+        // The present chunk stays as it is, also when it is full: threads would begin with it again.
+        if (end != whole || header.begun() == position.chunk)
+            return CUDA_SUCCESS;
+        if (result = give_back(place, ring.word(position.chunk)); result != CUDA_SUCCESS)
+            return result;
+        ++position.chunk;
+        position.bytes = 0;
+        ++*chunks;
+    }
+    return CUDA_SUCCESS;
+}
+
+void publish_dropped(std::uint32_t map, egpu_record_ring& ring) {
+    std::uint64_t dropped = dropped_before[map];
+    for (const Position& position : positions[map])
+        dropped += position.dropped;
+    segment::store_relaxed(ring.dropped, dropped);
+}
+
+}  // namespace
+
+CUresult take_records(std::uint32_t map, std::uint32_t places) {
+    constexpr int kMostTurns = 8;  // of a place, before the others have theirs
+    const segment::RecordRingView view_of_ring = view().record_ring(map);
+    segment::RecordWriter writer(view_of_ring);
+    waiting &= ~(std::uint64_t{1} << map);
+    std::uint64_t behind = 0;
+    for (unsigned int i = 0; i < kMostPlaces; ++i) {
+        if ((places >> i & 1) == 0)
+            continue;
+        const Place& place = place_at(i);
+        const Ring ring{{static_cast<std::uint32_t>(view().geometry(map).ring_bytes)}, allocated_map(place, map)};
+        CUresult result = driver().cuCtxSetCurrent(place.context);
+        int chunks = static_cast<int>(RingBuffer::kChunks);
+        for (int turn = 0; result == CUDA_SUCCESS && turn < kMostTurns && chunks > 1; ++turn)
+            result = take(place, ring, positions[map][i], writer, &chunks);
+        if (result != CUDA_SUCCESS)
+            return result;
+        if (chunks > static_cast<int>(RingBuffer::kChunks) / 2)
+            waiting |= std::uint64_t{1} << map;
+        behind += positions[map][i].behind;
+    }
+    segment::store_relaxed(view_of_ring.control->behind, behind);
+    publish_dropped(map, *view_of_ring.control);
+    return CUDA_SUCCESS;
+}
+
+bool records_are_waiting() {
+    return waiting != 0;
+}
+
+bool records_are_behind() {
+    for (std::uint32_t map = 0; map < view().map_count(); ++map)
+        for (const Position& position : positions[map])
+            if (position.behind != 0)
+                return true;
+    return false;
+}
+
+void forget_records(const Place& place) {
+    const unsigned int index = index_of(place);
+    for (std::uint32_t map = 0; map < EGPU_SEGMENT_MAX_MAPS; ++map) {
+        dropped_before[map] += positions[map][index].dropped;
+        positions[map][index] = {};
+    }
+}
+
+}  // namespace egpu::agent
