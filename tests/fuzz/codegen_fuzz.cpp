@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "ebpf/recheck/recheck.hpp"
+#include "ebpf/verifier/verifier.hpp"
 #include "inject/codegen/codegen.hpp"
 
 using namespace egpu;
@@ -129,9 +131,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return given < 8 ? std::optional(given++) : std::nullopt;
     };
     const auto program = specialize(object, object.programs[0], constants, slot);
-    if (program)
+    if (program) {
+        VerifierOptions options;
+        options.walk_limit = 20'000;
+        if (verify(object, object.programs[0], options))
+            require(recheck(*program, constants).has_value(), "what was made of a safe program is safe");
         check(*program, choice);
-    else
+    } else {
         require(!program.error().code.empty() && !to_text(program.error()).empty(), "a refusal has a code and a text");
+    }
     return 0;
 }

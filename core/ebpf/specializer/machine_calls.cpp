@@ -35,7 +35,7 @@ void Machine::call(std::uint32_t at, State& state, InstructionFacts* facts) {
             facts->arguments.push_back(state.reg(argument, depth));
     Value result = Value::unknown();
     if (helper(static_cast<std::uint32_t>(i.immediate)) == nullptr)
-        refuse(at, "EGPU-V059", fmt::format("helper {} is not available on a GPU", i.immediate), "",
+        refuse(at, "EGPU-V057", fmt::format("helper {} is not available on a GPU", i.immediate), "",
                "see the list of helpers in egpu/bpf/egpu.bpf.h");
     switch (static_cast<HelperId>(i.immediate)) {
         case HelperId::map_lookup_elem:
@@ -264,7 +264,7 @@ Value Machine::copy_value(std::uint32_t at, State& state) {
     const Value size = state.reg(3, depth);
     const bool good_size = size.is_constant() && size.constant >= 1 && size.constant <= 16;
     if (!good_size) {
-        refuse(at, "EGPU-V059", "size of egpu_value is no constant from 1 to 16", "", "write sizeof the variable");
+        refuse(at, "EGPU-V057", "size of egpu_value is no constant from 1 to 16", "", "write sizeof the variable");
         return Value::unknown();
     }
     const auto count = static_cast<std::uint32_t>(size.constant);
@@ -279,7 +279,7 @@ Value Machine::copy_value(std::uint32_t at, State& state) {
 Value Machine::argument(std::uint32_t at, const State& state) {
     const Value index = state.reg(2, code_.depth[at]);
     if (!index.is_constant())
-        refuse(at, "EGPU-V059", "number of a kernel argument is no constant", "", "write egpu_arg(ctx, 0)");
+        refuse(at, "EGPU-V057", "number of a kernel argument is no constant", "", "write egpu_arg(ctx, 0)");
     return Value::unknown(kFromArgument);
 }
 
@@ -310,7 +310,7 @@ Value Machine::extreme(std::uint32_t at, const State& state) {
                "the pointer differs between paths, or is no pointer to a map's value",
                "make the pointer in each branch and call the helper there");
     if (!size.is_constant(4) && !size.is_constant(8))
-        refuse(at, "EGPU-V059", "size of the word to change is no constant of 4 or 8", "", "write sizeof the word");
+        refuse(at, "EGPU-V057", "size of the word to change is no constant of 4 or 8", "", "write sizeof the word");
     return Value::unknown(word.sources | kFromMap);
 }
 

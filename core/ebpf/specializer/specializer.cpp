@@ -49,6 +49,7 @@ public:
             element.slot = found->second;
     }
 
+    const std::vector<StaticKey>& keys() const { return keys_; }
     std::uint32_t full_maps() const { return full_; }
     void count_full(bool is_array) { full_ += is_array ? 0 : 1; }
 
@@ -58,6 +59,7 @@ private:
             return true;
         const auto& [map, bytes] = machine_.keys().key(key_number);
         const auto slot = slot_of_key_(map, std::as_bytes(std::span(bytes)));
+        keys_.push_back({map, bytes, slot});
         if (slot) {
             slots_.emplace(key_number, *slot);
             return true;
@@ -70,6 +72,7 @@ private:
     Machine& machine_;
     const SlotOfKey& slot_of_key_;
     std::map<std::uint32_t, std::uint32_t> slots_;
+    std::vector<StaticKey> keys_;
     std::uint32_t full_ = 0;
 
 public:
@@ -154,6 +157,7 @@ Result<SpecializedProgram> specialize(const Object& object, const Program& progr
     result.instructions = code->instructions;
     result.origins = code->origin;
     result.depths = code->depth;
+    result.keys = slots.keys();
     finish_facts(result, slots);
     if (!mark_needed(result))
         return problem_at(program, 0, "EGPU-V053", "too complex to specialise", "what it needs did not settle",

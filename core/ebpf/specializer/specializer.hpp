@@ -71,6 +71,13 @@ struct InstructionFacts {
     std::uint32_t field_byte = 0;               ///< ... from this byte of it
 };
 
+/// A key known before the program runs, and what SlotOfKey said of it; nullopt: its lookups are NULL.
+struct StaticKey {
+    std::uint32_t map = 0;
+    std::vector<std::uint8_t> bytes;
+    std::optional<std::uint32_t> slot;
+};
+
 /// Bytes of the stack that are still needed at run time. Slots don't overlap.
 struct StackSlot {
     std::uint32_t depth = 0;
@@ -88,6 +95,7 @@ struct SpecializedProgram {
     std::vector<InstructionFacts> facts;
     std::vector<std::uint32_t> origins;        ///< index in Program::instructions (local calls are written out)
     std::vector<std::uint8_t> depths;          ///< call depth: r6 to r10 belong to it
+    std::vector<StaticKey> keys;               ///< each that was asked for
     std::vector<AccumulatorUse> accumulators;  ///< candidates, in order of first use
     std::vector<MapAccess> accesses;           ///< all other accesses to map values, in order
     std::set<std::string> fields_read;         ///< fields that still must be supplied at run time

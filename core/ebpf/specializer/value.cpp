@@ -121,6 +121,13 @@ Value join(const Value& a, const Value& b) {
     return joined;
 }
 
+bool Value::is_never_null() const {
+    constexpr std::int64_t kNear = std::int64_t{1} << 29;  // no object is as large
+    if (kind == Kind::map_object)
+        return true;
+    return is_pointer() && !may_be_null && offset_known && offset >= -kNear && offset <= kNear;
+}
+
 namespace {
 
 /// Offsets beyond this lead nowhere in any memory; they are not kept, so that sums of offsets can't overflow.

@@ -53,8 +53,8 @@ struct Value {
     }
     /// True where no register has to hold it at run time: code can name it at each use.
     bool is_known() const;
-    /// A pointer that is certainly not NULL.
-    bool is_never_null() const { return is_pointer() && !may_be_null; }
+    /// A pointer that is certainly not NULL: one that was moved by any number may have wrapped around.
+    bool is_never_null() const;
 };
 
 /// The least value that stands for both.

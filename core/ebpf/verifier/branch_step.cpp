@@ -168,6 +168,9 @@ Verdict Walk::step_branch(State& state, Explored::Node node) {
     };
     const bool can_take = possible(taken, true);
     const bool can_pass = possible(state, false);
+    if (observer_ != nullptr)
+        if (auto refusal = observer_->branches(can_take, can_pass))
+            return refusal;
     ++state.at;
     if (can_pass && can_take) {
         explored_.fork(node);

@@ -60,6 +60,8 @@ Value Walk::held(State& state, const MemoryAccess& access) {
             const ContextField* field = field_at(context_, static_cast<std::uint32_t>(span.first), access.bytes);
             found_.fields_read.insert(std::string(field->name));
             note(state, note_leaders_field(scene(state), *field));
+            if (const auto known = observer_ == nullptr ? std::nullopt : observer_->constant_field(*field))
+                return Value::constant(*known);
             // A special register of the hardware that PTX calls volatile: two reads may differ.
             if (field->name == "sm")
                 return Value::number(context_number(*field, program_.point));

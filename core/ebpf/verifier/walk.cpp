@@ -9,7 +9,7 @@
 namespace egpu::ebpf {
 
 Walk::Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
-           const KnownPlaces& known)
+           const KnownPlaces& known, Observer* observer)
     : object_(object),
       program_(program),
       options_(options),
@@ -23,6 +23,7 @@ Walk::Walk(const Object& object, const Program& program, const VerifierOptions& 
                                           return called != nullptr && called->asks_lanes();
                                       })),
       known_(known),
+      observer_(observer),
       explored_(program.instructions.size()),
       log_(object, program, context_, options.keep_walk) {}
 
@@ -141,6 +142,8 @@ Verdict Walk::arrive(State& state, Explored::Node& node, bool& ended) {
 }
 
 Verdict Walk::pay(State& state, const Cost& cost, Explored::Node node) {
+    if (observer_ != nullptr && !observer_->costs(state.at))
+        return std::nullopt;
     state.cost = state.cost + cost;
     return check_total(state, state.cost, node);
 }
@@ -186,34 +189,42 @@ void Walk::note_addition(const State& state, const std::optional<Refusal>& note)
 
 Verdict Walk::step(State& state, Explored::Node node, bool& ended) {
     ++steps_;
+    if (observer_ != nullptr)
+        if (auto refusal = observer_->before_step(state))
+            return refusal;
     if (auto refusal = pay(state, {1, 0, 0}, node))
         return refusal;
-    const Instruction& i = program_.instructions[state.at];
     std::optional<State> before;
     if (options_.keep_walk)
         before = state;
-    Verdict refusal;
-    if (is_alu(i))
-        refusal = step_arithmetic(state);
-    else if (class_of(i) == kClassLd)
-        refusal = step_immediate64(state);
-    else if (class_of(i) == kClassLdx)
-        refusal = step_load(state);
-    else if (class_of(i) == kClassSt || class_of(i) == kClassStx)
-        refusal = mode_of(i) == kModeAtomic ? step_atomic(state) : step_store(state);
-    else if (i.opcode == kExit)
-        refusal = step_exit(state, node, ended);
-    else if (is_local_call(i))
-        refusal = step_local_call(state);
-    else if (i.opcode == kCall)
-        refusal = step_helper(state, node);
-    else if (is_goto(i))
-        state.at = target_of(i, state.at);
-    else
-        refusal = step_branch(state, node);
+    Verdict refusal = execute(state, node, ended);
+    if (!refusal && observer_ != nullptr)
+        refusal = observer_->after_step(state);
     if (before)
         log_.step(*before, refusal ? *before : state);
     return refusal;
+}
+
+Verdict Walk::execute(State& state, Explored::Node node, bool& ended) {
+    const Instruction& i = program_.instructions[state.at];
+    if (is_alu(i))
+        return step_arithmetic(state);
+    if (class_of(i) == kClassLd)
+        return step_immediate64(state);
+    if (class_of(i) == kClassLdx)
+        return step_load(state);
+    if (class_of(i) == kClassSt || class_of(i) == kClassStx)
+        return mode_of(i) == kModeAtomic ? step_atomic(state) : step_store(state);
+    if (i.opcode == kExit)
+        return step_exit(state, node, ended);
+    if (is_local_call(i))
+        return step_local_call(state);
+    if (i.opcode == kCall)
+        return step_helper(state, node);
+    if (!is_goto(i))
+        return step_branch(state, node);
+    state.at = target_of(i, state.at);
+    return std::nullopt;
 }
 
 }  // namespace egpu::ebpf

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ebpf/verifier/explored.hpp"
+#include "ebpf/verifier/observer.hpp"
 #include "ebpf/verifier/rules/rule.hpp"
 #include "ebpf/verifier/verifier.hpp"
 #include "ebpf/verifier/walk_log.hpp"
@@ -27,7 +28,7 @@ struct KnownPlaces {
 class Walk {
 public:
     Walk(const Object& object, const Program& program, const VerifierOptions& options, const Flow& flow,
-         const KnownPlaces& known);
+         const KnownPlaces& known, Observer* observer = nullptr);
     Result<Verification> run();
     /// In steps; a comparison of two values weighs less.
     std::uint64_t effort() const { return steps_ + explored_.compared() / 16; }
@@ -45,6 +46,7 @@ private:
     Verdict follow(Pending path);
     Verdict arrive(State& state, Explored::Node& node, bool& ended);
     Verdict step(State& state, Explored::Node node, bool& ended);
+    Verdict execute(State& state, Explored::Node node, bool& ended);
     Verdict pay(State& state, const Cost& cost, Explored::Node node);
     Verdict check_total(const State& state, const Cost& total, Explored::Node node) const;
     std::uint32_t limit() const;
@@ -92,6 +94,7 @@ private:
     const ContextKind context_;
     const bool asks_lanes_;  ///< the program has a helper that asks all lanes: where they part must be known
     const KnownPlaces& known_;
+    Observer* const observer_;
 
     std::vector<Pending> pending_;
     Explored explored_;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/programs/translation.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <optional>
 #include <string>
 
 #include "ebpf/events/events.hpp"
+#include "ebpf/recheck/recheck.hpp"
 #include "ebpf/specializer/specializer.hpp"
 #include "inject/codegen/codegen.hpp"
 #include "inject/codegen/grids.hpp"
@@ -58,10 +62,18 @@ ebpf::SiteConstants constants_of(const inject::SiteBinding& site) {
 
 std::vector<Diagnostic> refused_in_every_kernel(const ebpf::Object& object, const ebpf::Program& program) {
     const inject::SiteBinding site = plain_place(program.point);
-    const auto any_slot = [](std::uint32_t, std::span<const std::byte>) { return 0u; };
-    const auto specialized = ebpf::specialize(object, program, constants_of(site), any_slot);
+    const auto any_slot = [&](std::uint32_t map, std::span<const std::byte> key) -> std::optional<std::uint32_t> {
+        std::uint32_t index = 0;
+        std::memcpy(&index, key.data(), std::min(key.size(), sizeof index));
+        const bool outside = object.maps[map].is_array() && index >= object.maps[map].max_entries;
+        return outside ? std::nullopt : std::optional(0u);
+    };
+    const auto constants = constants_of(site);
+    const auto specialized = ebpf::specialize(object, program, constants, any_slot);
     if (!specialized)
         return specialized.errors();
+    if (const auto checked = ebpf::recheck(*specialized, constants); !checked)
+        return checked.errors();
     std::vector<maps::Layout> layouts;
     for (const auto& map : object.maps)
         layouts.push_back(maps::layout_of(map, kShards));

@@ -8,6 +8,7 @@
 
 #include "base/names.hpp"
 #include "ebpf/events/known.hpp"
+#include "ebpf/recheck/recheck.hpp"
 #include "inject/rewrite/firing.hpp"
 
 namespace egpu::inject {
@@ -218,10 +219,12 @@ private:
         if (const auto found = specialized_.find(variant); found != specialized_.end())
             return found->second;
         const auto& attached = request_.programs[program];
-        auto result = ebpf::specialize(*attached.object, *attached.program, constants_of(program, site, number, space),
-                                       slots_for(program));
+        const auto constants = constants_of(program, site, number, space);
+        auto result = ebpf::specialize(*attached.object, *attached.program, constants, slots_for(program));
         if (!result)
             return result.errors();
+        if (auto checked = rechecks_[program].check(*result, constants); !checked)
+            return checked.errors();
         auto shared = std::make_shared<const ebpf::SpecializedProgram>(std::move(*result));
         specialized_.emplace(variant, shared);
         return std::shared_ptr<const ebpf::SpecializedProgram>(std::move(shared));
@@ -318,8 +321,9 @@ private:
     SiteNumbers own_numbers_;
     SiteNumbers& numbers_;
     std::map<Variant, std::shared_ptr<const ebpf::SpecializedProgram>> specialized_;
-    std::map<Variant, Fields> asks_;   ///< by the variant: what is asked for and not said
-    std::map<Fields, Unsaid> unsaid_;  ///< of the program at hand: by what is asked for
+    std::map<std::size_t, ebpf::Recheck> rechecks_;  ///< by program: what is new in specialized_ is checked again
+    std::map<Variant, Fields> asks_;                 ///< by the variant: what is asked for and not said
+    std::map<Fields, Unsaid> unsaid_;                ///< of the program at hand: by what is asked for
     bool reads_site_ = true;
     bool reads_space_ = true;
 };

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "ebpf/object/object.hpp"
+#include "ebpf/recheck/recheck.hpp"
 #include "ebpf/specializer/specializer.hpp"
+#include "ebpf/verifier/verifier.hpp"
 
 namespace egpu::ebpf::testing {
 
@@ -141,9 +143,27 @@ struct SlotGiver {
     }
 };
 
+/// What the verifier accepts, it accepts as it was made for a site, too, at no higher cost. Some programs of tests it
+/// does not accept.
+inline void expect_confirmed(const SpecializedProgram& program, const SiteConstants& constants) {
+    const auto verified = verify(*program.object, *program.program);
+    if (!verified)
+        return;
+    const auto confirmed = recheck(program, constants, verified->worst_instructions);
+    EXPECT_TRUE(confirmed) << to_text(confirmed.error());
+}
+
+/// As specialize(), and checked again.
+inline Result<SpecializedProgram> confirmed(const Object& object, const SiteConstants& constants, SlotGiver& slots) {
+    auto program = specialize(object, object.programs.at(0), constants, slots.function());
+    if (program)
+        expect_confirmed(*program, constants);
+    return program;
+}
+
 inline SpecializedProgram specialized(const Object& object, const SiteConstants& constants = global_load()) {
     SlotGiver slots{&object, 1000, {}, 0};
-    auto result = specialize(object, object.programs.at(0), constants, slots.function());
+    auto result = confirmed(object, constants, slots);
     EXPECT_TRUE(result) << (result ? "" : to_text(result.error()));
     return result ? *std::move(result) : SpecializedProgram{};
 }

@@ -114,7 +114,7 @@ TEST(Refusal, NoSuchField) {
 }
 
 TEST(Refusal, UnknownHelper) {
-    EXPECT_EQ(refusal(assembled("call 77\nmov %r0, 0\nexit\n")).code, "EGPU-V059");
+    EXPECT_EQ(refusal(assembled("call 77\nmov %r0, 0\nexit\n")).code, "EGPU-V057");
 }
 
 TEST(Refusal, DamagedCode) {

@@ -14,7 +14,7 @@ using ::testing::UnorderedElementsAre;
 TEST(Bundled, BandwidthIsTwoConstantAdds) {
     const Object object = bundled("bandwidth");
     SlotGiver slots{&object, 1000, {}, 0};
-    const auto program = specialize(object, object.programs.at(0), global_load(), slots.function());
+    const auto program = confirmed(object, global_load(), slots);
     ASSERT_TRUE(program) << to_text(program.error());
     ASSERT_EQ(program->accumulators.size(), 2u);
     EXPECT_EQ(program->accumulators[0].element, (StaticElement{0, 0, 0}));
@@ -56,7 +56,7 @@ TEST(Bundled, LatencyAddsToASlotKnownAtRunTime) {
 TEST(StaticKeys, FullMapGivesNull) {
     const Object object = bundled("bandwidth");
     SlotGiver slots{&object, 0, {}, 0};
-    const auto program = specialize(object, object.programs.at(0), global_load(), slots.function());
+    const auto program = confirmed(object, global_load(), slots);
     ASSERT_TRUE(program);
     EXPECT_TRUE(program->empty);
     EXPECT_EQ(program->full_maps, 1u);
@@ -76,7 +76,7 @@ TEST(StaticKeys, EachKeyIsAskedForOnce) {
         "jeq %r0, 0, out\nmov %r1, 1\nlock add [%r6+0], %r1\nlock add [%r0+8], %r1\n"
         "out:\nmov %r0, 0\nexit\n");
     SlotGiver slots{&object, 1000, {}, 0};
-    const auto program = specialize(object, object.programs.at(0), global_load(), slots.function());
+    const auto program = confirmed(object, global_load(), slots);
     ASSERT_TRUE(program) << to_text(program.error());
     EXPECT_EQ(slots.calls, 1u);
     ASSERT_EQ(program->accumulators.size(), 2u);
@@ -95,7 +95,7 @@ TEST(StaticKeys, NestedLookupBehindAFullMapIsNotMade) {
         "\ncall 1\njeq %r0, 0, out\nmov %r1, 1\nlock add [%r0+0], %r1\n"
         "out:\nmov %r0, 0\nexit\n");
     SlotGiver slots{&object, 0, {}, 0};
-    const auto program = specialize(object, object.programs.at(0), global_load(), slots.function());
+    const auto program = confirmed(object, global_load(), slots);
     ASSERT_TRUE(program) << to_text(program.error());
     EXPECT_EQ(slots.calls, 1u);
     EXPECT_TRUE(program->empty);

@@ -12,6 +12,7 @@ import faults
 import launches
 import live
 import overhead
+import records
 import repeated
 import states
 from places import ROOT
@@ -142,6 +143,8 @@ def both_form(case, places, found):
 FORMS = {
     "observe": observe_form,
     "both": both_form,
+    "records": lambda case, places, found: records.records_form(case, places, found, commands(case, places),
+                                                               program_file(case, places), metrics_of),
     "says": says_form,
     "live": lambda case, places, found: live.live_form(case, places, found, commands(case, places)),
     "unchanged": lambda case, places, found: launches.unchanged_form(case, places, found, program_file(case, places), alike),

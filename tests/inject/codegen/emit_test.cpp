@@ -77,7 +77,7 @@ TEST(Bandwidth, SessionNumberingOfMaps) {
     harness.layouts.insert(harness.layouts.begin(), maps::make_layout(8, 4, false, 1));
     harness.keep({{1, 0, 8}});
     SlotGiver slots{&object, 1000, {}, 0};
-    const auto program = specialize(object, object.programs.at(0), harness.constants(), slots.function());
+    const auto program = ebpf::testing::confirmed(object, harness.constants(), slots);
     ASSERT_TRUE(program);
     const auto probe = emit_probe(*program, harness.site, 1, harness.function);
     ASSERT_TRUE(probe);

@@ -65,7 +65,7 @@ struct Harness {
 
     Result<EmittedProbe> emit(const Object& object) {
         SlotGiver slots{&object, 1000, {}, 0};
-        auto program = specialize(object, object.programs.at(0), constants(), slots.function());
+        auto program = ebpf::testing::confirmed(object, constants(), slots);
         if (!program)
             return program.errors();
         return emit_probe(*program, site, 0, function);

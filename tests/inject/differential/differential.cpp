@@ -12,6 +12,7 @@
 #include "../simulated_device.hpp"
 #include "ebpf/helpers/helpers.hpp"
 #include "ebpf/interpreter/interpreter.hpp"
+#include "ebpf/recheck/recheck.hpp"
 #include "ebpf/verifier/verifier.hpp"
 #include "inject/standalone/opaque.hpp"
 #include "maps/layout/ring_buffer.hpp"
@@ -314,6 +315,10 @@ public:
                        [&](std::uint32_t map, std::span<const std::byte> key) { return slots(map, key); });
         if (!program)
             return refused(form, program.error());
+        // With hidden constants it isn't what the verifier accepted.
+        if (const auto checked = form == Form::hidden ? ok() : recheck(*program, constants); !checked)
+            return fmt::format("{}, checked again: {}\n{}", kFormNames[static_cast<int>(form)],
+                               to_text(checked.error()), listing(object_.programs.front()));
         for (const bool all_fire : {false, true}) {
             const bool commutes = std::ranges::all_of(program->accesses, &MapAccess::is_commuting_add);
             if (all_fire && !commutes)

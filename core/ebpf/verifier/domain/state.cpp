@@ -58,9 +58,11 @@ bool covers(const Value& wider, const Value& narrower, Names& names) {
         return false;
     if (a.link != 0 && !names.links.pair(a.link, b.link))
         return false;
-    if ((wider.identity == 0) != (narrower.identity == 0))
-        return false;
-    return wider.identity == 0 || names.identities.pair(wider.identity, narrower.identity);
+    // Names of elements that are known are no names to be chosen.
+    if (wider.identity == 0 || narrower.identity == 0 || wider.identity >= Value::kKnownElement ||
+        narrower.identity >= Value::kKnownElement)
+        return wider.identity == narrower.identity;
+    return names.identities.pair(wider.identity, narrower.identity);
 }
 
 bool covers(const Stack& wider, const Stack& narrower, Names& names) {
@@ -95,13 +97,29 @@ bool covers(const std::vector<KnownField>& wider, const std::vector<KnownField>&
     return true;
 }
 
+/// What the narrower one doesn't hold, the wider one doesn't either, as far as it can be read.
+bool covers_left_out(const Frame& wider, const Frame& narrower) {
+    const auto registers = narrower.left_out.registers & ~wider.left_out.registers;
+    for (std::size_t i = 0; registers.any() && i < wider.registers.size(); ++i)
+        if (registers[i] && wider.registers[i].kind != Kind::uninitialised)
+            return false;
+    const auto stack = narrower.left_out.stack & ~wider.left_out.stack;
+    if (stack.none())
+        return true;
+    for (const Piece& piece : wider.stack.pieces())
+        for (std::int32_t byte = piece.offset; byte < piece.end(); ++byte)
+            if (stack[static_cast<std::size_t>(kStackBytes + byte)])
+                return false;
+    return true;
+}
+
 bool covers(const Frame& wider, const Frame& narrower, Names& names) {
     if (wider.function != narrower.function || wider.return_to != narrower.return_to)
         return false;
     for (std::size_t i = 0; i < wider.registers.size(); ++i)
         if (!covers(wider.registers[i], narrower.registers[i], names))
             return false;
-    return covers(wider.stack, narrower.stack, names);
+    return covers_left_out(wider, narrower) && covers(wider.stack, narrower.stack, names);
 }
 
 }  // namespace

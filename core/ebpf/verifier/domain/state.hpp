@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <vector>
 
@@ -26,8 +27,16 @@ struct Divergence {
 /// The bit of a field in a set of fields: its place in context_fields().
 std::uint64_t field_bit(const ContextField& field);
 
+/// Registers and bytes of the stack (from the frame's lowest) that are not there at run time: what writes them was left
+/// out of a program made for one site. Nothing, where a program is walked as it is.
+struct LeftOut {
+    std::bitset<10> registers;
+    std::bitset<kStackBytes> stack;
+};
+
 struct Frame {
     std::array<Value, 10> registers;  ///< r0 to r9; r10 is the frame itself
+    LeftOut left_out;
     Stack stack;
     std::uint32_t function = 0;  ///< its first instruction
     std::uint32_t return_to = 0;

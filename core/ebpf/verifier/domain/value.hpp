@@ -24,12 +24,16 @@ enum class Kind : std::uint8_t {
 
 struct Value {
     Kind kind = Kind::uninitialised;
-    Scalar scalar;               ///< the number; a pointer's offset from its base
-    std::uint32_t map = 0;       ///< map_object, map_value, map_value_or_null, partial_sum
-    std::uint32_t frame = 0;     ///< stack
-    std::uint32_t identity = 0;  ///< map values: which lookup gave it, 0 for global data
-    std::uint32_t made_at = 0;   ///< instruction of that lookup, for messages
-    std::uint64_t element = 0;   ///< map values: expression of map and key, as Scalar::expression
+    Scalar scalar;            ///< the number; a pointer's offset from its base
+    std::uint32_t map = 0;    ///< map_object, map_value, map_value_or_null, partial_sum
+    std::uint32_t frame = 0;  ///< stack
+    /// Map values: which lookup gave it, 0 for global data; of an element known before the program runs, kKnownElement
+    /// and its number.
+    std::uint32_t identity = 0;
+    std::uint32_t made_at = 0;  ///< instruction of that lookup, for messages
+    std::uint64_t element = 0;  ///< map values: expression of map and key, as Scalar::expression
+
+    static constexpr std::uint32_t kKnownElement = 0x80000000u;
 
     static Value number(const Scalar& scalar) {
         Value value;

@@ -16,9 +16,7 @@ constexpr std::uint16_t bit(unsigned index) {
 }
 constexpr std::uint16_t kArguments = 0b111110, kCallClobbers = 0b111111;
 
-struct Use {
-    std::uint16_t reads = 0, writes = 0;
-};
+using Use = RegisterUse;
 
 Use use_of_call(const Instruction& i) {
     Use use{kArguments, kCallClobbers};
@@ -48,7 +46,9 @@ Use use_of_memory(const Instruction& i) {
     return use;
 }
 
-Use use_of(const Instruction& i, bool in_main) {
+}  // namespace
+
+RegisterUse use_of(const Instruction& i, bool in_main) {
     const std::uint16_t destination = bit(i.destination);
     const std::uint16_t operand = uses_register(i) ? bit(i.source) : std::uint16_t{0};
     if (is_alu(i)) {
@@ -67,6 +67,8 @@ Use use_of(const Instruction& i, bool in_main) {
         return {0, destination};
     return use_of_memory(i);
 }
+
+namespace {
 
 /// Backward: a register is live where it is read before it is written.
 void find_live(std::span<const Instruction> program, const Graph& graph, Flow& flow) {

@@ -25,6 +25,12 @@ struct Flow {
     std::vector<std::uint32_t> functions;    ///< first instructions, ascending; 0 is the program
 };
 
+/// Registers that an instruction reads and writes (bit n: rn); of the program itself, or of a function that it calls.
+struct RegisterUse {
+    std::uint16_t reads = 0, writes = 0;
+};
+RegisterUse use_of(const Instruction& instruction, bool in_main);
+
 /// The instruction a jump or a local call goes to.
 std::uint32_t target_of(const Instruction& instruction, std::uint32_t at);
 bool is_local_call(const Instruction& instruction);
