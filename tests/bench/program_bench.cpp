@@ -94,7 +94,7 @@ struct Site {
     /// Specialised, checked again and written; the length of the text.
     std::size_t translate(const Object& object, Recheck& recheck) const {
         const auto program = specialized(object);
-        const Status checked = program ? recheck.check(*program, constants) : program.errors();
+        const Status checked = program ? recheck.check_new(*program, constants) : program.errors();
         Table table;
         FunctionContext function;
         function.target = function.required = {90, 8, 0};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ebpf/recheck/recheck.hpp"
 
+#include <set>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "ebpf/recheck/checker.hpp"
@@ -21,6 +24,24 @@ Diagnostic defect(const SpecializedProgram& program, std::uint32_t at, const std
         "this is a defect of egpu: please report it with the program; the kernel runs as it is, without it");
 }
 
+/// Which instructions are there, and of which something is known: a letter each.
+std::string outline_of(const SpecializedProgram& program) {
+    std::string outline;
+    outline.reserve(program.facts.size() * 2);
+    for (const InstructionFacts& facts : program.facts) {
+        unsigned bits = facts.reachable ? 1 : 0;
+        bits |= facts.needed ? 2 : 0;
+        bits |= facts.result_needed ? 4 : 0;
+        bits |= facts.branch ? (*facts.branch ? 24 : 8) : 0;
+        bits |= facts.result ? 32 : 0;
+        bits |= facts.pointer_result ? 64 : 0;
+        bits |= facts.memory ? 128 : 0;
+        outline += static_cast<char>(bits);
+        outline += static_cast<char>(facts.destination_after.kind);
+    }
+    return outline;
+}
+
 }  // namespace
 
 struct Recheck::Walked {
@@ -33,6 +54,7 @@ struct Recheck::Walked {
         return original == made.program && expanded == made.instructions;
     }
 
+    std::set<std::string> found_good;  ///< outlines
     const Program* original;
     std::vector<Instruction> expanded;  ///< as specialised programs have them
     Program program;
@@ -66,6 +88,16 @@ Status Recheck::check(const SpecializedProgram& program, const SiteConstants& co
         return unchecked;
     }
     return defect(program, checker.at(), verified.error().message);
+}
+
+Status Recheck::check_new(const SpecializedProgram& program, const SiteConstants& constants) {
+    std::string outline = outline_of(program);
+    if (walked_ != nullptr && walked_->is_of(program) && walked_->found_good.contains(outline))
+        return ok();
+    Status checked = check(program, constants);
+    if (checked)
+        walked_->found_good.insert(std::move(outline));
+    return checked;
 }
 
 Status recheck(const SpecializedProgram& program, const SiteConstants& constants, std::uint32_t instruction_limit) {

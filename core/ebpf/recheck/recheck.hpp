@@ -22,6 +22,10 @@ public:
     /// event's.
     Status check(const SpecializedProgram& program, const SiteConstants& constants,
                  std::uint32_t instruction_limit = 0);
+    /// The same, unless one that is alike was checked before and found good: sites of which the same instructions are
+    /// executed, the same branches decided and the same results constant, whatever numbers they are. (Most differ in
+    /// nothing but the number of the site.)
+    Status check_new(const SpecializedProgram& program, const SiteConstants& constants);
 
 private:
     struct Walked;

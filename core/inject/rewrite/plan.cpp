@@ -223,7 +223,7 @@ private:
         auto result = ebpf::specialize(*attached.object, *attached.program, constants, slots_for(program));
         if (!result)
             return result.errors();
-        if (auto checked = rechecks_[program].check(*result, constants); !checked)
+        if (auto checked = rechecks_[program].check_new(*result, constants); !checked)
             return checked.errors();
         auto shared = std::make_shared<const ebpf::SpecializedProgram>(std::move(*result));
         specialized_.emplace(variant, shared);

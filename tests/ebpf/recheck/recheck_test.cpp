@@ -63,6 +63,20 @@ TEST(Spoilt, NothingIsWrongWithTheProgramsAsTheyAre) {
     EXPECT_EQ(said_of(bucket(), [](SpecializedProgram&) {}), "nothing");
 }
 
+/// One site after the other: what has another outline than those before is walked, what has the same is not.
+TEST(Spoilt, WhatIsNewIsCheckedAgain) {
+    const Object object = sums();
+    SpecializedProgram program = specialized(object);
+    Recheck sites;
+    EXPECT_TRUE(sites.check_new(program, global_load()));
+    EXPECT_TRUE(sites.check_new(program, global_load()));
+    program.facts[find(program, "*(u64 *)(r6 +24)")].needed = false;
+    const auto checked = sites.check_new(program, global_load());
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, "EGPU-V059");
+    EXPECT_FALSE(sites.check_new(program, global_load())) << "what was found wrong is not kept as good";
+}
+
 TEST(Spoilt, BranchFlipped) {
     EXPECT_THAT(said_of(sums(),
                         [](SpecializedProgram& program) {
