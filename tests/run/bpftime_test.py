@@ -50,13 +50,27 @@ static long (*bpf_cuda_exit)(void) = (void *)507;
 struct pt_regs { unsigned long registers[21]; };
 SEC("kprobe/_Z10vector_addPKfS0_Pfj")
 """
+
+
+@case("bpf_printk prints")
+def prints():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "probe.bpf.c")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(HEAD + 'int cuda__probe() { bpf_printk("here"); return 0; }\nchar LICENSE[] SEC("license") = "GPL";\n')
+        done, summary = observed(VECADD, probes=(path,))
+    text = done.stderr.decode()
+    check("egpu: vector_add, block 0, thread 0: here" in text, text)
+    (ring,) = summary["ring_buffers"]
+    equal(ring["records"] + ring["dropped"], THREADS, "lines")
+
+
 REFUSED = {
-    "bpf_printk": ('int cuda__probe() { bpf_printk("here"); return 0; }', "bpf_trace_printk is not available on a GPU"),
-    "puts": ('int cuda__probe() { char text[] = "here"; ebpf_puts(text); return 0; }', "text needs a ring buffer"),
+    "puts": ('int cuda__probe() { char text[] = "here"; ebpf_puts(text); return 0; }', "bpf_printk prints a line"),
     "the end of threads": ("int cuda__probe() { bpf_cuda_exit(); return 0; }", "would end threads of the application"),
     "the process": ("int cuda__probe() { return bpf_get_current_pid_tgid() >> 32; }", "Linux knows the process"),
     "records": ("int cuda__probe(void *ctx) { __u64 x = 1; return bpf_perf_event_output(ctx, &map, 0, &x, 8); }",
-                "records need a ring buffer"),
+                "define a BPF_MAP_TYPE_RINGBUF"),
     "registers": ("int cuda__probe(struct pt_regs *ctx) { return ctx->registers[10]; }", "in which there is nothing"),
     "counting without atomics": ("int cuda__probe() { __u32 key = 0; __u64 *count = bpf_map_lookup_elem(&map, &key);"
                                  " if (count) *count += 1; return 0; }", "EGPU-V014"),

@@ -128,10 +128,25 @@ def barriers():
           {"barriers": [3 * 65536 // 32]}, "warps at the barrier")
 
 
+@case("example: records of atomics")
+def records():
+    _run.add("send_atomic")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "example.bpf.c")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(EXAMPLES["send_atomic"])
+        done, summary = observed([WORKLOAD, "histogram", "--elements", "8192", "--launches", "1"], probes=[path],
+                                 options=["--strict"])
+    equal(done.returncode, 0, done.stderr.decode())
+    (ring,) = summary["ring_buffers"]
+    # Each of 8 blocks counts in shared memory, and adds its 256 bins to those of all.
+    equal((ring["records"], ring["dropped"]), (8 * 256 // 32, 0), "one of each warp")
+
+
 @case("each example was run")
 def every():
     equal(sorted(EXAMPLES), sorted(_run), "examples")
-    equal(len(EXAMPLES), 11, "examples")
+    equal(len(EXAMPLES), 12, "examples")
 
 
 finish()

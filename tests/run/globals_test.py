@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Global variables of programs on the simulated GPU: first values, sums over all threads, other contexts after the first."""
-import json
 import os
-import subprocess
-import tempfile
 
-from harness import BUILD, EGPU, SOURCE, WORKLOAD, case, check, equal, finish, observed
+from harness import BUILD, SOURCE, WORKLOAD, case, check, equal, finish, observed, wait_for
+from live_session import Run
 
 GLOBALS = os.path.join(SOURCE, "tests", "data", "ebpf", "objects", "globals.bpf.c")
 CONTEXTS = os.path.join(BUILD, "workloads", "egpu-contexts")
@@ -43,18 +41,17 @@ def contexts():
 
 @case("a probe that is added to a running program brings its first values")
 def live():
-    with tempfile.TemporaryDirectory() as folder:
-        summary = os.path.join(folder, "summary.json")
-        script = (f"set -e; {EGPU} run --summary {summary} -p kernel-times -- {WORKLOAD} loop --seconds 6 & "
-                  f"sleep 2; {EGPU} probe add {GLOBALS}; sleep 1; {EGPU} map dump globals/globals.data; wait")
-        done = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-        lines = done.stdout.decode().splitlines()
-        check(any(line.split()[1:2] == ["left"] for line in lines) and any(line.split()[-1:] == ["-5"] for line in lines),
-              done.stdout.decode() + done.stderr.decode())
-        with open(summary, encoding="utf-8") as file:
-            found = {metric["name"].split(".", 1)[1]: metric.get("value") for metric in json.load(file)["metrics"]}
-        check(found.get("count.calls"), done.stderr.decode())
-        check_sums(found, found["count.calls"])
+    with Run(probes=["kernel-times"]) as run:
+        equal(run.change("add", GLOBALS)["done"], True, "added")
+
+        def dumped():
+            return run.ask("map", "dump", "globals/globals.data").stdout.decode().splitlines()
+        wait_for(lambda: any(line.split()[1:2] == ["left"] for line in dumped()) and
+                 any(line.split()[-1:] == ["-5"] for line in dumped()), "the first values")
+        err, summary = run.stop()
+    found = {metric["name"].split(".", 1)[1]: metric.get("value") for metric in summary["metrics"]}
+    check(found.get("count.calls"), err)
+    check_sums(found, found["count.calls"])
 
 
 finish()

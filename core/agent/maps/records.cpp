@@ -28,8 +28,11 @@ constinit Position positions[EGPU_SEGMENT_MAX_MAPS][kMostPlaces] = {};
 constinit std::uint64_t dropped_before[EGPU_SEGMENT_MAX_MAPS] = {};  // by places that ended
 constinit std::uint64_t waiting = 0;                                 // bit i: map i
 
-/// The header of a ring as the GPU has it.
+/// The header of a ring as the GPU has it, read twice: what is written is taken from the first time, what is given out
+/// from the second. Where both are equal all of it was written at the first time, also if a copy reads the halves of a
+/// word one after the other.
 struct Header {
+    std::uint64_t earlier[RingBuffer::kHeaderBytes / 8] = {};
     std::uint64_t words[RingBuffer::kHeaderBytes / 8] = {};
     std::uint64_t begun() const { return words[RingBuffer::kBegunOffset / 8]; }
     std::uint64_t dropped() const { return words[RingBuffer::kDroppedOffset / 8]; }
@@ -37,14 +40,17 @@ struct Header {
     std::uint64_t given(std::uint32_t chunk_bytes, std::uint64_t first) const {
         std::uint64_t bytes = 0;
         for (std::uint64_t chunk = first; chunk < first + RingBuffer::kChunks; ++chunk) {
-            const auto of_chunk = static_cast<std::uint32_t>(of(chunk));
+            const std::uint32_t of_chunk = given_of(chunk);
             bytes += of_chunk < chunk_bytes ? of_chunk : chunk_bytes;
         }
         return bytes;
     }
-    /// Given out and written of a chunk.
-    std::uint64_t of(std::uint64_t chunk) const {
-        return words[RingBuffer::kWordsOffset / 8 + chunk % RingBuffer::kChunks];
+    std::uint32_t given_of(std::uint64_t chunk) const { return static_cast<std::uint32_t>(words[place_of(chunk)]); }
+    std::uint32_t written_of(std::uint64_t chunk) const {
+        return static_cast<std::uint32_t>(earlier[place_of(chunk)] >> 32);
+    }
+    static std::size_t place_of(std::uint64_t chunk) {
+        return RingBuffer::kWordsOffset / 8 + chunk % RingBuffer::kChunks;
     }
 };
 
@@ -59,15 +65,23 @@ CUresult fetch(const Place& place, CUdeviceptr from, std::span<std::byte> to) {
     return result;
 }
 
-/// The chunk is the GPU's again. By a copy: a memset could be a kernel, and wait for one that never ends.
+/// The chunk is the GPU's again. By copies: a memset could be a kernel, and wait for one that never ends. What is
+/// written becomes 0 before what is given out, which opens the chunk: an H200 writes the halves of a word one after the
+/// other, and a record that was put between them was never found to be whole.
 CUresult give_back(const Place& place, CUdeviceptr word) {
-    static constinit std::uint64_t nothing = 0;
+    static constinit std::uint32_t nothing = 0;
     const Driver& real = driver();
     void* from = &nothing;
     if (place.staging != nullptr)
         from = std::memset(place.staging, 0, sizeof nothing);
-    const CUresult result = real.cuMemcpyHtoDAsync_v2(word, from, sizeof nothing, place.stream);
-    return result == CUDA_SUCCESS ? real.cuStreamSynchronize(place.stream) : result;
+    CUresult result = CUDA_SUCCESS;
+    for (const CUdeviceptr half : {word + sizeof nothing, word}) {
+        if (result == CUDA_SUCCESS)
+            result = real.cuMemcpyHtoDAsync_v2(half, from, sizeof nothing, place.stream);
+        if (result == CUDA_SUCCESS)
+            result = real.cuStreamSynchronize(place.stream);
+    }
+    return result;
 }
 
 /// Copies so many bytes of a chunk to the segment; there is room for them.
@@ -101,17 +115,17 @@ struct Ring {
 /// it isn't known what of it is. `*chunks`: how many were emptied.
 CUresult take(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer, int* chunks) {
     Header header;
-    CUresult result = fetch(place, ring.header(), std::as_writable_bytes(std::span(header.words)));
+    CUresult result = fetch(place, ring.header(), std::as_writable_bytes(std::span(header.earlier)));
+    if (result == CUDA_SUCCESS)
+        result = fetch(place, ring.header(), std::as_writable_bytes(std::span(header.words)));
     if (result != CUDA_SUCCESS)
         return result;
     position.dropped = header.dropped();
     position.behind = header.given(ring.layout.chunk_bytes(), position.chunk) - position.bytes;
     const std::uint32_t whole = ring.layout.chunk_bytes();
     for (*chunks = 0; *chunks < static_cast<int>(RingBuffer::kChunks);) {
-        const std::uint64_t word = header.of(position.chunk);
-        const auto given = static_cast<std::uint32_t>(word), written = static_cast<std::uint32_t>(word >> 32);
-        const std::uint32_t end = given < whole ? given : whole;
-        if (written != end || end < position.bytes)
+        const std::uint32_t given = header.given_of(position.chunk), end = given < whole ? given : whole;
+        if (header.written_of(position.chunk) != end || end < position.bytes)
             return CUDA_SUCCESS;
         const std::uint64_t bytes = end - position.bytes;
         if (bytes > writer.room())

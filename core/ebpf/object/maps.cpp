@@ -126,7 +126,9 @@ Status Reader::check_type(const RawMap& raw) const {
                        "call a static function instead, or give each program an event of its own with SEC(...)");
     if (raw.type == kPerfEventArray)
         return refused("EGPU-B021", "is BPF_MAP_TYPE_PERF_EVENT_ARRAY, and no event leaves a GPU one by one",
-                       "define a BPF_MAP_TYPE_RINGBUF and send with bpf_ringbuf_output");
+                       fmt::format("make it a BPF_MAP_TYPE_RINGBUF with max_entries, its bytes, and without key and "
+                                   "value; send with bpf_ringbuf_output(&{}, &event, sizeof(event), 0)",
+                                   map_));
     return refused("EGPU-B021", fmt::format("has type {}, which a GPU can't have", raw.type),
                    "use BPF_MAP_TYPE_HASH, ARRAY, PERCPU_HASH, PERCPU_ARRAY or RINGBUF");
 }

@@ -1,4 +1,4 @@
-// EGPU-V031: __sync_lock_test_and_set(&word, 0) stores 0 and gives what was there, at once
+// EGPU-V031: __sync_lock_test_and_set(gathered, 0) stores 0 and gives what was there, at once
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // What was gathered is taken out by the first who finds something. Mended:
 // -	if (*gathered) {

@@ -1,4 +1,4 @@
-// EGPU-V031: __sync_val_compare_and_swap(&flag, 0, 1) == 0 for exactly one thread
+// EGPU-V031: __sync_val_compare_and_swap(flag, 0, 1) == 0 for exactly one thread
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // A flag, tested and set: the first one counts. Mended:
 // -	if (*flag == 0) {

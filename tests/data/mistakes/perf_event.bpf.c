@@ -1,4 +1,4 @@
-// EGPU-B021: define a BPF_MAP_TYPE_RINGBUF and send with bpf_ringbuf_output
+// EGPU-B021: send with bpf_ringbuf_output(&events, &event, sizeof(event), 0)
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // Each access is to be sent to the host, through perf. Mended:
 // -	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);

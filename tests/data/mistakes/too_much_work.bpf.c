@@ -1,4 +1,4 @@
-// EGPU-V009: rounds as long as these, or less in each; or gpu/kernel_exit, which may take 4096
+// EGPU-V009: rounds as long as these (what is behind the loop counts, too), or less in each; or gpu/kernel_exit, which may take 4096
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // A long loop at every access. Mended:
 // -	for (int i = 0; i < 200; i++)

@@ -55,8 +55,12 @@ void say_too_many_rounds(const Scene& scene, Refusal& refusal, std::uint32_t rou
     refusal.message =
         fmt::format("{} rounds of the loop at line {} can take more than {} instructions", rounds, line, limit);
     // Of a loop inside another, more were walked than one turn of it has: they say nothing of what fits.
-    refusal.fix = walked < rounds ? fmt::format("at most {} rounds as long as these, or less in each", walked)
-                                  : "fewer rounds, or less in each";
+    refusal.fix =
+        walked < rounds
+            ? fmt::format(
+                  "fewer than {} rounds as long as these (what is behind the loop counts, too), or less in each",
+                  walked)
+            : "fewer rounds, or less in each";
     if (limit < kLargestLimit)
         refusal.fix += fmt::format("; or gpu/kernel_exit, which may take {}{}", kLargestLimit,
                                    scene.context == ContextKind::kernel ? "" : ", with a kernel's context");

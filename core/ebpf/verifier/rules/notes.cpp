@@ -63,16 +63,19 @@ Refusal note_constant_index() {
 }
 
 /// A 1 is a flag's, a 0 empties; else it is a number that counts or is an extreme, or a state.
-static std::string instead_of_test_and_store(const Value& stored) {
+static std::string instead_of_test_and_store(const Scene& scene, const Value& stored) {
+    const std::string expression = stored_expression(scene);
+    const std::string word = address_of(expression.empty() ? "flag" : expression);
     if (!stored.is_constant())
         return kUpdatesAtOnce;
     const auto number = static_cast<std::int64_t>(stored.scalar.value());
     if (number == 1)
-        return "__sync_val_compare_and_swap(&flag, 0, 1) == 0 for exactly one thread";
+        return fmt::format("__sync_val_compare_and_swap({}, 0, 1) == 0 for exactly one thread", word);
     if (number == 0)
-        return "__sync_lock_test_and_set(&word, 0) stores 0 and gives what was there, at once: test that";
-    return fmt::format("{}; __sync_val_compare_and_swap(&state, before, {}) gives 'before' to exactly one thread",
-                       kUpdatesAtOnce, number);
+        return fmt::format("__sync_lock_test_and_set({}, 0) stores 0 and gives what was there, at once: test that",
+                           word);
+    return fmt::format("{}; __sync_val_compare_and_swap({}, before, {}) gives 'before' to exactly one thread",
+                       kUpdatesAtOnce, word, number);
 }
 
 std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess& access, const Value& stored) {
@@ -86,7 +89,7 @@ std::optional<Refusal> note_decided_store(const Scene& scene, const MemoryAccess
     note.code = "EGPU-V031";
     note.message = fmt::format("{} is tested and stored in two steps", name_of(scene, access.pointer));
     note.why = "other threads may store in between: of two updates at once one is lost, and the result is approximate";
-    note.fix = instead_of_test_and_store(stored);
+    note.fix = instead_of_test_and_store(scene, stored);
     return note;
 }
 
@@ -138,7 +141,14 @@ std::optional<Refusal> note_added_by_all(const Scene& scene, const MemoryAccess&
     note.message =
         fmt::format("each of the warp's lanes adds to {} what is of all of them", name_of(scene, access.pointer));
     note.why = "the number is the same for all lanes, so that the sum is up to 32 times too large";
-    note.fix = "use SEC(\"gpu.warp/...\"), or add in one lane only: if (ctx->lane == egpu_lanes_min(ctx->lane))";
+    const bool asks_lanes = std::ranges::any_of(scene.program.instructions, [](const Instruction& each) {
+        const Helper* called =
+            each.opcode == kCall && each.source == 0 ? helper(static_cast<std::uint32_t>(each.immediate)) : nullptr;
+        return called != nullptr && called->asks_lanes();
+    });
+    // A program that one lane runs can't ask the others.
+    note.fix = fmt::format("{}add in one lane only: if (ctx->lane == egpu_lanes_min(ctx->lane))",
+                           asks_lanes ? "" : "use SEC(\"gpu.warp/...\"), or ");
     return note;
 }
 

@@ -99,6 +99,10 @@ Verdict check_comparison(const Scene& scene, const Value& left, const Value& rig
 /// What changes a shared value at once, as a fix.
 inline constexpr const char* kUpdatesAtOnce =
     "egpu_max(word, value) keeps a maximum, egpu_min a minimum, __sync_fetch_and_add a count, all at once";
+/// What a store's line of C stores to: "t->accesses", "*flag"; "" where there is no source.
+std::string stored_expression(const Scene& scene);
+/// "&t->accesses", "flag".
+std::string address_of(const std::string& expression);
 Verdict check_shared_store(const Scene& scene, const MemoryAccess& access, const Value& stored);
 /// A value that bpf_map_update_elem writes: not made from what the same map holds.
 Verdict check_update_source(const Scene& scene, std::uint32_t map, const Scalar& content);

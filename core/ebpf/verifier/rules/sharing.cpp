@@ -9,14 +9,18 @@
 #include "ebpf/verifier/source/expression.hpp"
 
 namespace egpu::ebpf {
-namespace {
 
-/// "t->accesses" where the source says so.
 std::string stored_expression(const Scene& scene) {
     const LineInfo* line = scene.program.line_of(scene.at);
     const auto extent = line == nullptr ? std::nullopt : expression_at(line->text, line->column);
     return extent ? line->text.substr(extent->column - 1, extent->length) : std::string();
 }
+
+std::string address_of(const std::string& expression) {
+    return expression.starts_with('*') ? expression.substr(1) : "&" + expression;
+}
+
+namespace {
 
 /// An update in one expression, and the atomic that does it; "" where only a compare-and-exchange can.
 struct Update {
@@ -70,7 +74,7 @@ Refusal read_modify_write(const Scene& scene, std::uint32_t map, const std::stri
     refusal.code = "EGPU-V014";
     const std::string what = expression.empty() ? name : fmt::format("'{}'", expression);
     const std::string value = expression.empty() ? "value" : expression;
-    const std::string address = value.starts_with('*') ? value.substr(1) : "&" + value;
+    const std::string address = address_of(value);
     if (const Update* update = update_in_place(scene)) {
         refusal.message = fmt::format("{} is read, changed and written back without an atomic", what);
         refusal.why = "all threads of the GPU do this at once, on the same value: nearly every update would be lost";
