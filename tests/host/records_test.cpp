@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "../segment/memory_segment.hpp"
 #include "ebpf/helpers/print_record.hpp"
 #include "host/records/print_lines.hpp"
 #include "host/records/pump.hpp"
@@ -69,6 +70,79 @@ TEST(Records, ComeInOrderAcrossTheEndOfTheRing) {
         EXPECT_EQ(reader.next(&record), Got::nothing);
         ring.control.read = reader.position();
     }
+}
+
+TEST(Records, AreCountedWithoutBeingRead) {
+    Ring ring;
+    RecordReader reader(ring.view(), RecordReader::From::what_is_not_taken);
+    bool damaged = false;
+    for (unsigned turn = 0; turn < 100; ++turn) {
+        for (unsigned i = 0; i < 5; ++i)
+            ASSERT_TRUE(ring.send(1 + (turn * 13 + i) % 300, i));
+        ASSERT_TRUE(ring.send(24, 0, RingBuffer::kFiller));
+        EXPECT_EQ(reader.skip(3, &damaged), 3u);
+        EXPECT_EQ(reader.skip(100, &damaged), 2u);
+        EXPECT_FALSE(damaged);
+        EXPECT_EQ(reader.position(), ring.control.written);
+        ring.control.read = reader.position();
+    }
+    ASSERT_TRUE(ring.send(8, 1));
+    const std::uint32_t head = 600;
+    std::memcpy(ring.data.data() + reader.position() % Ring::kBytes, &head, sizeof head);
+    EXPECT_EQ(reader.skip(100, &damaged), 0u);
+    EXPECT_TRUE(damaged);
+}
+
+/// Two rings, one of which fills all the time: the other has its turns.
+TEST(Records, NoRingKeepsTheOthersWaiting) {
+    segment::SegmentRequest request = segment::small_request();
+    for (const char* name : {"probe/busy", "probe/other"}) {
+        segment::MapDescription map;
+        map.name = name;
+        map.value_bytes = RingBuffer::kUnit;
+        map.capacity = 4096 / RingBuffer::kUnit + 1;
+        map.is_array = true;
+        map.ring_bytes = 4096;
+        request.maps.push_back(map);
+    }
+    segment::MemorySegment memory(request);
+    segment::View view;
+    ASSERT_EQ(segment::View::open(memory.base(), memory.bytes(), 0, &view), segment::AccessError::none);
+    const auto busy = static_cast<std::uint32_t>(request.maps.size() - 2), other = busy + 1;
+    ASSERT_EQ(view.record_ring(busy).data.size(), 4096u);
+    std::atomic<bool> done{false};
+    std::thread writer([&] {
+        const std::array<std::uint32_t, 4> record{8, 0, 1, 2};
+        segment::RecordWriter to(view.record_ring(busy));
+        while (!done)
+            for (auto bytes = std::as_bytes(std::span(record)); to.room() >= sizeof record;) {
+                std::memcpy(to.next(sizeof record).data(), bytes.data(), sizeof record);
+                to.advance(sizeof record);
+                to.publish();
+            }
+    });
+    std::atomic<std::uint64_t> taken{0};
+    RecordPump pump(view, {[&](std::uint32_t map) { return map == other; },
+                           [&](std::uint32_t, std::span<const std::byte>) { ++taken; }});
+    segment::RecordWriter to(view.record_ring(other));
+    constexpr std::uint64_t kRecords = 2000;
+    const std::array<std::uint32_t, 4> record{8, 0, 3, 4};
+    for (std::uint64_t sent = 0; sent < kRecords;) {
+        if (to.room() < sizeof record) {
+            std::this_thread::yield();
+            continue;
+        }
+        std::memcpy(to.next(sizeof record).data(), record.data(), sizeof record);
+        to.advance(sizeof record);
+        to.publish();
+        ++sent;
+    }
+    done = true;
+    writer.join();
+    pump.stop();
+    EXPECT_EQ(taken, kRecords);
+    EXPECT_EQ(view.record_ring(other).control->records, kRecords);
+    EXPECT_EQ(view.record_ring(busy).control->read, view.record_ring(busy).control->written);
 }
 
 TEST(Records, StayOnTheGpuWhereThereIsNoRoom) {

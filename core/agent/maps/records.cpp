@@ -29,8 +29,8 @@ constinit std::uint64_t dropped_before[EGPU_SEGMENT_MAX_MAPS] = {};  // by place
 constinit std::uint64_t waiting = 0;                                 // bit i: map i
 
 /// The header of a ring as the GPU has it, read twice: what is written is taken from the first time, what is given out
-/// from the second. Where both are equal all of it was written at the first time, also if a copy reads the halves of a
-/// word one after the other.
+/// from the second. Where both are equal all of it was written at the first time, whether or not a copy reads both at
+/// once.
 struct Header {
     std::uint64_t earlier[RingBuffer::kHeaderBytes / 8] = {};
     std::uint64_t words[RingBuffer::kHeaderBytes / 8] = {};
@@ -66,8 +66,8 @@ CUresult fetch(const Place& place, CUdeviceptr from, std::span<std::byte> to) {
 }
 
 /// The chunk is the GPU's again. By copies: a memset could be a kernel, and wait for one that never ends. What is
-/// written becomes 0 before what is given out, which opens the chunk: an H200 writes the halves of a word one after the
-/// other, and a record that was put between them was never found to be whole.
+/// written becomes 0 before what is given out, which opens the chunk: nothing says that a copy writes both at once, and
+/// a record that is put between them would never be found to be whole.
 CUresult give_back(const Place& place, CUdeviceptr word) {
     static constinit std::uint32_t nothing = 0;
     const Driver& real = driver();

@@ -50,6 +50,12 @@ bool PrintLines::knows(std::uint32_t map, std::span<const std::byte> record) con
     return catalogue_.maps[map].definition.formats.empty() || !head || catalogue_.kernel(head->kernel) != nullptr;
 }
 
+bool PrintLines::wants(std::uint32_t map) {
+    if (map >= catalogue_.maps.size())
+        catalogue_ = catalogue_of_session_();
+    return map < catalogue_.maps.size() && !catalogue_.maps[map].definition.formats.empty();
+}
+
 void PrintLines::take(std::uint32_t map, std::span<const std::byte> record, Clock::time_point now) {
     if (!knows(map, record))
         catalogue_ = catalogue_of_session_();

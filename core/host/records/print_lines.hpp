@@ -28,6 +28,8 @@ public:
     PrintLines(std::function<Catalogue()> catalogue, std::function<void(const std::string&)> print)
         : catalogue_of_session_(std::move(catalogue)), print_(std::move(print)) {}
 
+    /// Whether a ring of the session is one of bpf_printk.
+    bool wants(std::uint32_t map);
     /// A record of any ring of the session: of a ring of bpf_printk it is printed.
     void take(std::uint32_t map, std::span<const std::byte> record, Clock::time_point now = Clock::now());
     /// Says what was left out since it was last said.

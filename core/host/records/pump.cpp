@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <optional>
 
 #include "segment/access/shared.hpp"
 
@@ -11,8 +12,10 @@ namespace egpu::host {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{10};
-/// Records after which their room is given back, in the middle of a batch.
-constexpr std::uint64_t kBatch = 1024;
+/// An application that goes on may send for ever.
+constexpr std::chrono::milliseconds kMostAtTheEnd{500};
+/// Records of one visit to a ring, after which their room is given back: read, and only counted.
+constexpr std::uint64_t kMostRead = 1024, kMostSkipped = 1 << 16;
 
 }  // namespace
 
@@ -39,43 +42,47 @@ void RecordPump::find_rings() {
         }
 }
 
-/// True where there was anything.
+/// The records of one visit, passed on.
+std::uint64_t RecordPump::read(Ring& ring, bool* damaged) {
+    std::vector<std::byte> record;
+    std::uint64_t taken = 0;
+    while (taken < kMostRead) {
+        const auto got = ring.reader.next(&record);
+        *damaged = got == RecordReader::Got::damaged;
+        if (got != RecordReader::Got::record)
+            break;
+        sink_.take(ring.map, record);
+        ++taken;
+    }
+    return taken;
+}
+
+/// True where there was anything. Each ring has its turn, however fast another one fills.
 bool RecordPump::take(Ring& ring) {
     egpu_record_ring& control = *ring.view.control;
     if (segment::load_relaxed(control.damaged) != 0)
         return false;
-    std::vector<std::byte> record;
-    std::uint64_t taken = 0;
-    const auto give_back = [&] {
-        segment::add_relaxed(control.records, taken);
-        segment::store_release(control.read, ring.reader.position());
-    };
-    bool any = false;
-    while (true) {
-        const auto got = ring.reader.next(&record);
-        if (got == RecordReader::Got::damaged)
-            segment::store_relaxed(control.damaged, std::uint64_t{1});
-        if (got != RecordReader::Got::record)
-            break;
-        any = true;
-        sink_(ring.map, record);
-        if (++taken == kBatch) {
-            give_back();
-            taken = 0;
-        }
-    }
-    give_back();
-    return any;
+    const std::uint64_t before = ring.reader.position();
+    bool damaged = false;
+    const std::uint64_t taken = sink_.wants(ring.map) ? read(ring, &damaged) : ring.reader.skip(kMostSkipped, &damaged);
+    if (damaged)
+        segment::store_relaxed(control.damaged, std::uint64_t{1});
+    segment::add_relaxed(control.records, taken);
+    segment::store_release(control.read, ring.reader.position());
+    return ring.reader.position() != before;
 }
 
 void RecordPump::run() {
+    std::optional<std::chrono::steady_clock::time_point> end;
     while (true) {
-        const bool last = stopping_;
+        const bool last = stopping_;  // seen before the last visits
+        if (last && !end)
+            end = std::chrono::steady_clock::now() + kMostAtTheEnd;
         find_rings();
         bool any = false;
         for (Ring& ring : rings_)
             any = take(ring) || any;
-        if (last)
+        if (last && (!any || std::chrono::steady_clock::now() > *end))
             return;
         if (!any)
             std::this_thread::sleep_for(kPause);

@@ -13,8 +13,11 @@
 
 namespace egpu::host {
 
-/// A record of the session's map with this index. On the pump's thread.
-using RecordSink = std::function<void(std::uint32_t map, std::span<const std::byte> record)>;
+/// Who reads what is taken, on the pump's thread; maps by their index in the session.
+struct RecordSink {
+    std::function<bool(std::uint32_t map)> wants;  ///< asked before its records come; others are only counted
+    std::function<void(std::uint32_t map, std::span<const std::byte> record)> take;
+};
 
 class RecordPump {
 public:
@@ -35,6 +38,7 @@ private:
     void run();
     void find_rings();
     bool take(Ring& ring);
+    std::uint64_t read(Ring& ring, bool* damaged);
 
     const segment::View& view_;
     RecordSink sink_;

@@ -57,4 +57,24 @@ RecordReader::Got RecordReader::next(std::vector<std::byte>* record) {
     }
 }
 
+std::uint64_t RecordReader::skip(std::uint64_t most, bool* damaged) {
+    const std::uint64_t written = load_acquire(ring_.control->written), size = ring_.data.size();
+    std::uint64_t records = 0;
+    *damaged = written < position_ || written - position_ > size;
+    while (!*damaged && position_ != written && records < most) {
+        // Records begin at multiples of 8, so that their first word never goes across the end.
+        std::uint32_t head = 0;
+        std::memcpy(&head, ring_.data.data() + position_ % size, sizeof head);
+        const bool is_filler = (head & RingBuffer::kFiller) != 0;
+        const std::uint64_t payload = head & ~RingBuffer::kFiller;
+        const std::uint64_t whole = RingBuffer::kRecordHeaderBytes + (payload + 7) / 8 * 8;
+        *damaged = whole > written - position_ || (!is_filler && payload > RingBuffer::kLargestPayload);
+        if (*damaged)
+            break;
+        position_ += whole;
+        records += is_filler ? 0 : 1;
+    }
+    return records;
+}
+
 }  // namespace egpu::host

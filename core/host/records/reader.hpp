@@ -21,6 +21,9 @@ public:
     enum class Got { record, nothing, damaged };
     /// The next record's payload to `*record`.
     Got next(std::vector<std::byte>* record);
+    /// Passes over at most so many records without reading them; how many they were. `*damaged` where the next is none.
+    /// Of one that takes.
+    std::uint64_t skip(std::uint64_t most, bool* damaged);
     /// Bytes that were overwritten before this reader came to them; of one that reads along only. It goes on behind
     /// them.
     std::uint64_t missed_bytes() const { return missed_; }

@@ -181,7 +181,8 @@ Result<std::unique_ptr<Session>> Session::start(SessionOptions options, int* fai
     PrintLines& lines = *state->lines;
     state->records = std::make_unique<RecordPump>(
         state->segment.view(),
-        [&lines](std::uint32_t map, std::span<const std::byte> record) { lines.take(map, record); });
+        RecordSink{[&lines](std::uint32_t map) { return lines.wants(map); },
+                   [&lines](std::uint32_t map, std::span<const std::byte> record) { lines.take(map, record); }});
     state->plugins = std::make_unique<PluginCalls>(state->segment, server);
     for (const auto& probe : probes)
         state->plugins->add(probe);
