@@ -209,7 +209,8 @@ void add_map(CLI::App& app, int* exit_code) {
     watch->add_option("MAP", options->map, "PROBE/MAP, or MAP where only one is named so; left out: the only ring");
     watch->add_flag("-j,--json", options->json, "Print a JSON object a line");
     watch->add_flag("-a,--all", options->all, "Also those sent before, where the ring still holds them all");
-    watch->add_option("-n,--count", options->count, "End after so many");
+    watch->add_option("-n,--count", options->count, "End after so many")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62));
     watch->callback([options, exit_code] { *exit_code = watch_map(*options); });
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "cli/run_report.hpp"
 #include "cli/session_info.hpp"
 #include "cli/terminal.hpp"
+#include "ebpf/helpers/print_record.hpp"
 #include "host/records/print_lines.hpp"
 #include "host/records/reader.hpp"
 #include "host/sessions/open_session.hpp"
@@ -95,7 +97,11 @@ bool names_kernel_unknown(const host::Map& map, const host::Catalogue& catalogue
         if ((cell.field->role == ebpf::Role::kernel_id && catalogue.kernel(cell.raw) == nullptr) ||
             (cell.field->role == ebpf::Role::site_id && catalogue.site(cell.raw) == nullptr))
             return true;
-    return !map.definition.formats.empty();
+    ebpf::PrintRecord head;
+    if (map.definition.formats.empty() || record.size() < sizeof head)
+        return false;
+    std::memcpy(&head, record.data(), sizeof head);
+    return catalogue.kernel(head.kernel) == nullptr;
 }
 
 bool has_ended(const segment::View& view) {
@@ -104,15 +110,17 @@ bool has_ended(const segment::View& view) {
            !segment::process_alive(header.host_pid, header.host_start_time);
 }
 
-/// Prints what there is; false where it is damaged, or nobody reads the output.
-bool print_records(host::RecordReader& reader, const segment::View& segment, std::uint32_t index,
-                   host::SessionView& view, const MapOptions& options, std::uint64_t* printed) {
+enum class Printed { all, damaged, output_closed };
+
+/// Prints what there is.
+Printed print_records(host::RecordReader& reader, const segment::View& segment, std::uint32_t index,
+                      host::SessionView& view, const MapOptions& options, std::uint64_t* printed) {
     std::vector<std::byte> record;
     bool any = false;
     while (options.count == 0 || *printed < options.count) {
         const auto got = reader.next(&record);
         if (got == host::RecordReader::Got::damaged)
-            return false;
+            return Printed::damaged;
         if (got == host::RecordReader::Got::nothing)
             break;
         if (names_kernel_unknown(*view.maps[index].map, view.catalogue, record))
@@ -127,7 +135,7 @@ bool print_records(host::RecordReader& reader, const segment::View& segment, std
         ++*printed;
         any = true;
     }
-    return !any || std::fflush(stdout) == 0;
+    return !any || std::fflush(stdout) == 0 ? Printed::all : Printed::output_closed;
 }
 
 }  // namespace
@@ -138,6 +146,8 @@ std::string ring_text(const host::MapData& data) {
     std::string text = counted(data.ring->records, "record");
     if (data.ring->dropped != 0)
         text += fmt::format(", {} dropped (no room in the ring)", format_count(data.ring->dropped));
+    if (data.ring->behind != 0)
+        text += fmt::format(", {} on the GPU", format_memory(data.ring->behind));
     if (data.ring->damaged)
         text += ", then bytes that are no record";
     return text;
@@ -169,18 +179,26 @@ int watch_map(const MapOptions& options) {
     segment.refresh();
     host::RecordReader reader(segment.record_ring(index),
                               options.all ? host::RecordReader::From::all : host::RecordReader::From::now);
+    if (options.all && reader.position() != 0)
+        std::fprintf(stderr, "(the first records are overwritten: those from now on)\n");
     std::uint64_t printed = 0, missed = 0;
+    auto said = std::chrono::steady_clock::now();
     while (true) {
         const bool last = has_ended(segment);
-        if (!print_records(reader, segment, index, *view, options, &printed)) {
+        const Printed came = print_records(reader, segment, index, *view, options, &printed);
+        if (came == Printed::damaged)
             print_errors({error("EGPU-M033", "the ring buffer holds bytes that are no record")});
-            return kEnvironment;
+        if (came != Printed::all)
+            return kEnvironment;  // of output that can't be written, the end of the command says so
+        const bool ends = last || (options.count != 0 && printed >= options.count);
+        const auto now = std::chrono::steady_clock::now();
+        if (reader.missed_bytes() != missed && (ends || now - said >= std::chrono::seconds(1))) {
+            std::fprintf(stderr, "(%s of records went by too fast to be printed)\n",
+                         format_memory(reader.missed_bytes() - missed).c_str());
+            missed = reader.missed_bytes();
+            said = now;
         }
-        if (reader.missed_bytes() != missed)
-            fmt::print(stderr, "({} of records went by too fast to be printed)\n",
-                       format_memory(reader.missed_bytes() - missed));
-        missed = reader.missed_bytes();
-        if (last || (options.count != 0 && printed >= options.count))
+        if (ends)
             return kYes;
         std::this_thread::sleep_for(kPause);
     }

@@ -17,6 +17,16 @@ void ignore(int signal, struct sigaction* before) {
     ::sigaction(signal, &ignored, before);
 }
 
+/// What is closed of the three would be given to the next file that is opened, the session's shared memory say, and get
+/// what is printed. The program that is started finds it closed, as this one did.
+void keep_places_of_closed() {
+    int file = 0;
+    while (file >= 0 && file <= STDERR_FILENO)
+        file = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (file > STDERR_FILENO)
+        ::close(file);
+}
+
 }  // namespace
 
 RunStreams::RunStreams() {
@@ -24,6 +34,7 @@ RunStreams::RunStreams() {
     ignore(SIGXFSZ, &file_size_);
     std::fflush(stdout);
     standard_output_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, kAboveUsual);
+    keep_places_of_closed();
     if (standard_output_ >= 0)
         ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }

@@ -391,22 +391,27 @@ std::vector<Diagnostic> mistyped_kernel_warnings(const SessionView& view, const 
 }
 
 /// Of a ring buffer that did not pass on all that was sent.
-static Diagnostic records_lost(const host::MapData& data) {
-    if (data.ring->damaged)
-        return warning("EGPU-M023",
-                       fmt::format("ring buffer {} held bytes that are no record: none were read from "
-                                   "then on",
-                                   data.map->name),
-                       "something else wrote to its memory");
-    if (data.ring->dropped != 0)
-        return warning("EGPU-M021",
-                       fmt::format("{} of ring buffer {} were dropped: it was full",
-                                   counted(data.ring->dropped, "record"), data.map->name),
-                       "raise its max_entries, which are bytes, or send fewer: once a warp, or one in N");
-    return warning("EGPU-M022",
-                   fmt::format("{} of records of ring buffer {} were on the GPU and were not read",
-                               format_memory(data.ring->behind), data.map->name),
-                   "the program ended before they were");
+static void add_lost_records(const host::MapData& data, std::vector<Diagnostic>& warnings) {
+    const host::RingCounts& ring = *data.ring;
+    const bool is_printed = !data.map->definition.formats.empty();
+    if (ring.damaged)
+        warnings.push_back(warning("EGPU-M023",
+                                   fmt::format("ring buffer {} held bytes that are no record: none were read from then "
+                                               "on",
+                                               data.map->name),
+                                   "something else wrote to its memory"));
+    if (ring.dropped != 0)
+        warnings.push_back(
+            warning("EGPU-M021",
+                    fmt::format("{} of ring buffer {} were dropped: it was full", counted(ring.dropped, "record"),
+                                data.map->name),
+                    is_printed ? "print less often: once a warp, or one in N"
+                               : "raise its max_entries, which are bytes, or send fewer: once a warp, or one in N"));
+    if (ring.behind != 0)
+        warnings.push_back(warning("EGPU-M022",
+                                   fmt::format("{} of records of ring buffer {} were on the GPU and were not read",
+                                               format_memory(ring.behind), data.map->name),
+                                   "the program ended, or egpu was suspended, before they were"));
 }
 
 std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
@@ -456,8 +461,8 @@ std::vector<Diagnostic> completeness_warnings(const SessionView& view) {
                                              "for them",
                                              format_count(view.not_followed_launches))));
     for (const auto& data : view.maps)
-        if (data.ring && (data.ring->dropped != 0 || data.ring->damaged || data.ring->behind != 0))
-            warnings.push_back(records_lost(data));
+        if (data.ring)
+            add_lost_records(data, warnings);
     for (const auto& data : view.maps)
         if (data.is_full())
             warnings.push_back(warning(

@@ -107,7 +107,7 @@ TEST(Helpers, TextsOfPrintk) {
         const Format format = read_format(text);
         EXPECT_EQ(format.problem, "") << text;
         EXPECT_EQ(format.numbers, numbers.size()) << text;
-        return printed(format, numbers);
+        return printed_text(format, numbers);
     };
     EXPECT_EQ(line("plain\n", {}), "plain");
     EXPECT_EQ(line("100%% of %d", {5}), "100% of 5");
@@ -116,6 +116,8 @@ TEST(Helpers, TextsOfPrintk) {
               "4294967295 18446744073709551615 255 65535");
     EXPECT_EQ(line("%x %X %#lx %08x %-4d| %+d", {255, 255, 255, 255, 3, 4}), "ff FF 0xff 000000ff 3   | +4");
     EXPECT_EQ(line("%p %c%c", {0x1234, 'o', 'k'}), "0x1234 ok");
+    EXPECT_EQ(line("%c%c%c", {0x1b, 0x9b, '\n'}), "???");
+    EXPECT_EQ(line("one\nline\tof \x1b[1m\n", {}), "one line of  [1m") << "nobody forges a line of egpu's";
     EXPECT_EQ(line(std::string_view("cut\0%d", 6), {}), "cut") << "a text ends with its NUL";
     for (const char* text : {"%s", "%n", "%f", "%", "%*d", "%.3d", "%200d", "%5"})
         EXPECT_NE(read_format(text).problem, "") << text;

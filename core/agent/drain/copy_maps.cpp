@@ -92,7 +92,7 @@ void remember_launches() {
 
 }  // namespace
 
-CUresult copy_all_maps() {
+CUresult copy_all_maps(bool last) {
     egpu_segment_header& header = view().header();
     bool copied = false;
     for (std::uint32_t i = 0; i < view().map_count(); ++i) {
@@ -100,7 +100,7 @@ CUresult copy_all_maps() {
         if (places == 0)
             continue;
         const bool is_ring = view().geometry(i).ring_bytes != 0;
-        const CUresult result = is_ring ? take_records(i, places) : copy_map(i, places);
+        const CUresult result = is_ring ? take_records(i, places, last) : copy_map(i, places);
         if (result != CUDA_SUCCESS)
             return result;
         copied = true;

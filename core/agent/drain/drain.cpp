@@ -68,8 +68,8 @@ CUresult settle(const Place& place) {
 }
 
 // Maps, and times of launches.
-CUresult copy_all() {
-    const CUresult result = copy_all_maps();
+CUresult copy_all(bool last = false) {
+    const CUresult result = copy_all_maps(last);
     if (result == CUDA_SUCCESS)
         collect_times();
     return result;
@@ -90,12 +90,12 @@ CUresult drain_finally() {
         if (get(final_place) == nullptr || get(final_place) == &place_at(i))
             result = settle(place_at(i));
     if (result == CUDA_SUCCESS)
-        result = copy_all();
+        result = copy_all(true);
     // The egpu process makes room as it reads: what did not fit may then.
     const std::uint64_t deadline = monotonic_ns() + kFinalLimit / 2;
     while (result == CUDA_SUCCESS && records_are_behind() && monotonic_ns() < deadline && host_alive(false)) {
         futex_wait(final_wanted, get(final_wanted), kMillisecond);
-        result = copy_all();
+        result = copy_all(true);
     }
     return result;
 }

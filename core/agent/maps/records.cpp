@@ -147,6 +147,26 @@ CUresult take(const Place& place, const Ring& ring, Position& position, segment:
     return CUDA_SUCCESS;
 }
 
+/// What threads put into chunks whose turn has not come: they had been slow when those were given back.
+CUresult take_early(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer) {
+    Header header;
+    CUresult result = CUDA_SUCCESS;
+    for (std::span<std::uint64_t> words : {std::span(header.earlier), std::span(header.words)})
+        if (result == CUDA_SUCCESS)
+            result = fetch(place, ring.header(), std::as_writable_bytes(words));
+    for (std::uint64_t chunk = position.chunk + 1; chunk < position.chunk + RingBuffer::kChunks; ++chunk) {
+        const std::uint32_t given = header.given_of(chunk);
+        const bool is_early = chunk > header.begun() && given != 0 && given < ring.layout.chunk_bytes();
+        if (result != CUDA_SUCCESS || !is_early || header.written_of(chunk) != given || given > writer.room())
+            continue;
+        result = move(place, ring.chunk(chunk), given, writer);
+        if (result == CUDA_SUCCESS)
+            result = give_back(place, ring.word(chunk));
+        position.behind -= given < position.behind ? given : position.behind;
+    }
+    return result;
+}
+
 void publish_dropped(std::uint32_t map, egpu_record_ring& ring) {
     std::uint64_t dropped = dropped_before[map];
     for (const Position& position : positions[map])
@@ -156,7 +176,7 @@ void publish_dropped(std::uint32_t map, egpu_record_ring& ring) {
 
 }  // namespace
 
-CUresult take_records(std::uint32_t map, std::uint32_t places) {
+CUresult take_records(std::uint32_t map, std::uint32_t places, bool last) {
     constexpr int kMostTurns = 8;  // of a place, before the others have theirs
     const segment::RecordRingView view_of_ring = view().record_ring(map);
     segment::RecordWriter writer(view_of_ring);
@@ -171,6 +191,8 @@ CUresult take_records(std::uint32_t map, std::uint32_t places) {
         int chunks = static_cast<int>(RingBuffer::kChunks);
         for (int turn = 0; result == CUDA_SUCCESS && turn < kMostTurns && chunks > 1; ++turn)
             result = take(place, ring, positions[map][i], writer, &chunks);
+        if (result == CUDA_SUCCESS && last)
+            result = take_early(place, ring, positions[map][i], writer);
         if (result != CUDA_SUCCESS)
             return result;
         if (chunks > static_cast<int>(RingBuffer::kChunks) / 2)

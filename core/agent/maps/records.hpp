@@ -10,7 +10,9 @@
 namespace egpu::agent {
 
 /// For the drain: takes what there is from these places (bit i: place i). What finds no room in the segment stays.
-CUresult take_records(std::uint32_t map, std::uint32_t places);
+/// `last`: nothing runs any more, so that chunks whose turn has not come are taken, too, where slow threads put records
+/// into them.
+CUresult take_records(std::uint32_t map, std::uint32_t places, bool last);
 /// More than half of a ring was full at the last time: the next drain shouldn't wait.
 bool records_are_waiting();
 /// Something was there at the last time and was not taken.

@@ -78,12 +78,13 @@ std::uint64_t narrowed(const Format::Piece& piece, std::uint64_t number) {
                                    : number << shift >> shift;
 }
 
-std::string printed(const Format::Piece& piece, std::uint64_t number) {
+std::string number_text(const Format::Piece& piece, std::uint64_t number) {
     char buffer[kWidest * 2] = {};
     const std::string conversion = piece.text + piece.conversion;
     // A text of the program never comes here: `conversion` was made above, of known parts.
+    const bool is_letter = (number & 0xff) >= ' ' && (number & 0xff) < 0x7f;
     if (piece.conversion == 'c')
-        std::snprintf(buffer, sizeof buffer, conversion.c_str(), static_cast<int>(number & 0xff));
+        std::snprintf(buffer, sizeof buffer, conversion.c_str(), is_letter ? static_cast<int>(number & 0xff) : '?');
     else if (piece.conversion == 'd')
         std::snprintf(buffer, sizeof buffer, conversion.c_str(), static_cast<long long>(narrowed(piece, number)));
     else
@@ -121,7 +122,7 @@ Format read_format(std::string_view text) {
     return format;
 }
 
-std::string printed(const Format& format, std::span<const std::uint64_t> numbers) {
+std::string printed_text(const Format& format, std::span<const std::uint64_t> numbers) {
     std::string line;
     std::size_t next = 0;
     for (const Format::Piece& piece : format.pieces) {
@@ -129,11 +130,15 @@ std::string printed(const Format& format, std::span<const std::uint64_t> numbers
             line += piece.text;
             continue;
         }
-        line += next < numbers.size() ? printed(piece, numbers[next]) : "?";
+        line += next < numbers.size() ? number_text(piece, numbers[next]) : "?";
         ++next;
     }
     while (line.ends_with('\n'))
         line.pop_back();
+    // One line, whatever a program wrote.
+    for (char& letter : line)
+        if (static_cast<unsigned char>(letter) < ' ' || letter == 0x7f)
+            letter = ' ';
     return line;
 }
 

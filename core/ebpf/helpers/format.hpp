@@ -28,6 +28,6 @@ struct Format {
 Format read_format(std::string_view text);
 
 /// The text with its numbers, without the line end that it may have; numbers that are missing are "?".
-std::string printed(const Format& format, std::span<const std::uint64_t> numbers);
+std::string printed_text(const Format& format, std::span<const std::uint64_t> numbers);
 
 }  // namespace egpu::ebpf

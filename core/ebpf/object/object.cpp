@@ -68,7 +68,7 @@ private:
     bool takes_context_of_ours(const std::string& program) const;
     Diagnostic no_gpu_program(const std::vector<const Function*>& others) const;
     Status keep_usable_maps();
-    void add_print_map();
+    Status add_print_map();
     std::string section_of(const Function& function) const {
         return std::string(source_.elf.sections()[function.section].name.substr(0, kNameLimit));
     }
@@ -230,7 +230,7 @@ Status Reader::keep_usable_maps() {
 }
 
 /// Records of bpf_printk go to a ring of their own, which no program names.
-void Reader::add_print_map() {
+Status Reader::add_print_map() {
     const auto prints = [](const Instruction& each) {
         const Helper* called =
             each.opcode == kCall && each.source == 0 ? helper(static_cast<std::uint32_t>(each.immediate)) : nullptr;
@@ -238,7 +238,10 @@ void Reader::add_print_map() {
     };
     if (std::ranges::none_of(object_.programs,
                              [&](const Program& program) { return std::ranges::any_of(program.instructions, prints); }))
-        return;
+        return ok();
+    if (std::ranges::any_of(object_.maps, [](const MapDefinition& map) { return map.name == "bpf_printk"; }))
+        return here(error("EGPU-B020", "map 'bpf_printk' has the name of the ring that lines of bpf_printk go to",
+                          "give it another name"));
     constexpr std::uint32_t kBytes = 256u << 10;  // some thousand lines
     MapDefinition ring;
     ring.name = "bpf_printk";
@@ -246,6 +249,7 @@ void Reader::add_print_map() {
     ring.max_entries = kBytes;
     object_.print_map = static_cast<std::uint32_t>(object_.maps.size());
     object_.maps.push_back(std::move(ring));
+    return ok();
 }
 
 Result<Object> Reader::read() {
@@ -267,7 +271,8 @@ Result<Object> Reader::read() {
         return status.errors();
     if (auto status = keep_usable_maps(); !status)
         return status.errors();
-    add_print_map();
+    if (auto status = add_print_map(); !status)
+        return status.errors();
     object_.path = source_.path;
     object_.license = read_license(source_.elf);
     object_.options = std::move(constants_.options);

@@ -40,7 +40,7 @@ std::string printed_line(const ebpf::MapDefinition& map, std::span<const std::by
     const Kernel* kernel = catalogue.kernel(head->kernel);
     return fmt::format("{}, block {}, thread {}: {}",
                        kernel != nullptr ? kernel->name : fmt::format("kernel {}", head->kernel), place(head->block),
-                       place(head->thread), ebpf::printed(ebpf::read_format(text->second), numbers));
+                       place(head->thread), ebpf::printed_text(ebpf::read_format(text->second), numbers));
 }
 
 bool PrintLines::knows(std::uint32_t map, std::span<const std::byte> record) const {

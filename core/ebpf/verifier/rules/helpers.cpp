@@ -130,8 +130,8 @@ Verdict check_argument(const Scene& scene, const Helper& called, unsigned argume
             return check_ring(scene, called);
         case ArgumentKind::record:
             if (value.kind != Kind::stack && value.kind != Kind::constants)
-                return argument_refusal(called, argument, "a pointer to a variable",
-                                        "put what is sent into a variable, and pass its address: &event");
+                return argument_refusal(called, argument, "a pointer to a local variable",
+                                        "copy what is sent to a local variable, and pass its address: &event");
             return std::nullopt;
         case ArgumentKind::text:
             return std::nullopt;  // with its size
@@ -194,7 +194,8 @@ Verdict check_helper(const Scene& scene, const Helper*& called) {
         if (called->arguments[argument] == ArgumentKind::printed && argument - 2 >= numbers_printed(scene))
             continue;
         if (auto refusal = check_readable(scene, argument + 1))
-            return refusal;
+            return called->arguments[argument] == ArgumentKind::printed ? too_few_printed(scene, *called, argument - 2)
+                                                                        : refusal;
         if (auto refusal = check_argument(scene, *called, argument))
             return refusal;
         if (called->prints() && argument == 1)

@@ -69,8 +69,10 @@ Verdict check_record_size(const Scene& scene, const Helper& called, const Value&
 Verdict check_text(const Scene& scene, const Helper& called) {
     const auto text = text_at(scene);
     if (!text)
-        return wrong(called, "the text of bpf_printk must be a constant, with its size",
-                     "bpf_printk(\"sector %d\", sector) passes both");
+        return wrong(
+            called,
+            fmt::format("the text of bpf_printk must be a constant of at most {} bytes, with its size", kLongestText),
+            "bpf_printk(\"sector %d\", sector) passes both");
     const Format format = read_format(*text);
     if (!format.problem.empty()) {
         Refusal refusal = wrong(called, fmt::format("the text of bpf_printk: {}", format.problem),
@@ -86,6 +88,10 @@ Verdict check_text(const Scene& scene, const Helper& called) {
 std::size_t numbers_printed(const Scene& scene) {
     const auto text = text_at(scene);
     return text ? read_format(*text).numbers : 0;
+}
+
+Refusal too_few_printed(const Scene& scene, const Helper& called, std::size_t passed) {
+    return *check_numbers(called, read_format(text_at(scene).value_or("")), passed);
 }
 
 Verdict check_printed_bytes(const Scene& scene, const Helper& called, const Value& size) {

@@ -132,6 +132,8 @@ Verdict check_record_size(const Scene& scene, const Helper& called, const Value&
 Verdict check_text(const Scene& scene, const Helper& called);
 /// Numbers that it prints.
 std::size_t numbers_printed(const Scene& scene);
+/// `passed`: numbers that the call has, fewer than the text prints.
+Refusal too_few_printed(const Scene& scene, const Helper& called, std::size_t passed);
 /// Of the numbers that it gets all at once.
 Verdict check_printed_bytes(const Scene& scene, const Helper& called, const Value& size);
 // calls.cpp: V023, V024

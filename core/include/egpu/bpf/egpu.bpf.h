@@ -26,7 +26,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_PERCPU_HASH = 5,	/* on a GPU: one copy per SM */
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,	/* on a GPU: one copy per SM */
 	BPF_MAP_TYPE_LRU_HASH = 9,	/* not in 0.1: refused */
-	BPF_MAP_TYPE_RINGBUF = 27,	/* not in 0.1: refused */
+	BPF_MAP_TYPE_RINGBUF = 27,	/* max_entries: its bytes */
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 #endif
