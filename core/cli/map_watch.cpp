@@ -182,7 +182,8 @@ int watch_map(const MapOptions& options) {
     if (options.all && reader.position() != 0)
         std::fprintf(stderr, "(the first records are overwritten: those from now on)\n");
     std::uint64_t printed = 0, missed = 0;
-    auto said = std::chrono::steady_clock::now();
+    std::uint64_t dropped_said = segment::load_relaxed(segment.record_ring(index).control->dropped);
+    auto said = std::chrono::steady_clock::now(), dropped_at = said;
     while (true) {
         const bool last = has_ended(segment);
         const Printed came = print_records(reader, segment, index, *view, options, &printed);
@@ -190,6 +191,7 @@ int watch_map(const MapOptions& options) {
             print_errors({error("EGPU-M033", "the ring buffer holds bytes that are no record")});
         if (came != Printed::all)
             return kEnvironment;  // of output that can't be written, the end of the command says so
+        const std::uint64_t dropped = segment::load_relaxed(segment.record_ring(index).control->dropped);
         const bool ends = last || (options.count != 0 && printed >= options.count);
         const auto now = std::chrono::steady_clock::now();
         if (reader.missed_bytes() != missed && (ends || now - said >= std::chrono::seconds(1))) {
@@ -197,6 +199,12 @@ int watch_map(const MapOptions& options) {
                          format_memory(reader.missed_bytes() - missed).c_str());
             missed = reader.missed_bytes();
             said = now;
+        }
+        if (dropped != dropped_said && (ends || now - dropped_at >= std::chrono::seconds(1))) {
+            std::fprintf(stderr, "(%s found no room on the GPU and were dropped)\n",
+                         counted(dropped - dropped_said, "record").c_str());
+            dropped_said = dropped;
+            dropped_at = now;
         }
         if (ends)
             return kYes;

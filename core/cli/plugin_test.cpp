@@ -67,6 +67,12 @@ Problems check_expectations(const PluginTestFile& file, const PluginTestCase& on
             problems.push_back(no_such_map(file, expectation, object));
             continue;
         }
+        if (data != nullptr && data->map->definition.is_ring()) {
+            problems.push_back(at(expectation.where, "EGPU-T018",
+                                  fmt::format("map '{}' is a ring buffer: its records are no entries", expectation.map),
+                                  "count what is sent in a map beside it, and expect that"));
+            continue;
+        }
         const auto lines = data == nullptr ? compare_findings(file.path, expectation, view.catalogue)
                                            : compare_rows(file.path, expectation, *data->map,
                                                           host::read_rows(*data, view.catalogue), view.catalogue);

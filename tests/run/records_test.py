@@ -160,4 +160,16 @@ def too_large():
     check("--gpu-memory" in done.stderr.decode(), done.stderr.decode())
 
 
+@case("what a probe set expects of dropped records is what was dropped")
+def expected():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "set.yaml")
+        for bound, code in (("equals: 0", 3), ("at_least: 1", 0)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"egpu: 1\nname: set\nprobes:\n  - {{ source: {RECORDS} }}\n"
+                           f"expect:\n  - {{ metric: session.dropped_records, {bound} }}\n")
+            done, _ = observed([WORKLOAD, "vecadd", "--elements", "6000", "--launches", "2"], probes=(path,))
+            equal(done.returncode, code, f"{bound}: " + done.stderr.decode())
+
+
 finish()

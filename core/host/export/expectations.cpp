@@ -304,7 +304,7 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
         {"kernels_instrumented", instrumented},
         {"refused_keys", view.refused_keys()},
         {"refused_lookups", view.refused_lookups()},
-        {"dropped_records", 0},  // no ring buffer in this version: nothing can be dropped
+        {"dropped_records", view.dropped_records()},
         {"gpu_memory", view.most_gpu_memory_bytes},
         {"waited", view.waited_ns},
         {"longest_wait", view.longest_wait_ns}};
