@@ -56,10 +56,12 @@ def many_lines():
     printed = [line for line in text.splitlines() if ": thread " in line]
     ring = rings(summary)["prints/bpf_printk"]
     equal(ring["records"] + ring["dropped"], 5120, "lines sent")
-    check(100 <= len(printed) <= 300, f"{len(printed)} lines were printed")
+    check(len(printed) >= 100, f"{len(printed)} lines were printed")
     left_out = [line for line in text.splitlines() if "more lines of bpf_printk" in line]
     said = sum(int(line.split("(")[1].split(" more")[0].replace(" ", "").replace("\u202f", "")) for line in left_out)
     equal(said + len(printed), ring["records"], "printed and left out")
+    # In the second in which the first come, no more than a hundred are printed; how long all take is the machine's matter.
+    check(said > 0 or len(printed) == ring["records"], text)
 
 
 class Running:
