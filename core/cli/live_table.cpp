@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/signals.hpp"
 #include "base/write_all.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
@@ -142,11 +143,8 @@ LiveTable::~LiveTable() {
 }
 
 void LiveTable::watch(const std::string& segment_name) {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     thread_ = std::thread([this, segment_name] { run(segment_name); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void LiveTable::run(const std::string& segment_name) {

@@ -193,7 +193,7 @@ int list_maps(const MapOptions& options) {
 }  // namespace
 
 void add_map(CLI::App& app, int* exit_code) {
-    auto* command = app.add_subcommand("map", "Maps of a running session");
+    auto* command = app.add_subcommand("map", "Maps of a session: what they hold, and records as they come");
     command->require_subcommand(1);
     auto options = std::make_shared<MapOptions>();
     auto* list = command->add_subcommand("list", "The maps of a session");

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
@@ -14,7 +13,6 @@
 #include "cli/run_report.hpp"
 #include "cli/session_info.hpp"
 #include "cli/terminal.hpp"
-#include "ebpf/helpers/print_record.hpp"
 #include "host/records/print_lines.hpp"
 #include "host/records/reader.hpp"
 #include "host/sessions/open_session.hpp"
@@ -53,32 +51,37 @@ Result<const host::MapData*> ring_of(const host::SessionView& view, const std::s
                                  fmt::format("choose one: {}", fmt::join(names, ", ")));
 }
 
-std::string bytes_text(std::span<const std::byte> record) {
+using Cells = std::vector<host::KeyCell>;
+
+/// "00ff": of a record whose type nobody named.
+std::string hexadecimal(std::span<const std::byte> record) {
     std::string text;
     for (const std::byte byte : record)
         text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
     return text;
 }
 
-std::string line_of(const host::Map& map, std::span<const std::byte> record, const host::Catalogue& catalogue) {
+std::string line_of(const host::Map& map, std::span<const std::byte> record, const Cells& cells,
+                    const host::Catalogue& catalogue) {
     if (!map.definition.formats.empty())
         return host::printed_line(map.definition, record, catalogue);
     if (map.definition.record.fields.empty())
-        return bytes_text(record);
+        return hexadecimal(record);
     std::vector<std::string> fields;
-    for (const auto& cell : host::record_cells(record, map.definition.record, catalogue))
+    for (const auto& cell : cells)
         fields.push_back(cell.field->name.empty() ? cell.text : fmt::format("{}={}", cell.field->name, cell.text));
     return fmt::format("{}", fmt::join(fields, " "));
 }
 
-ordered_json json_of(const host::Map& map, std::span<const std::byte> record, const host::Catalogue& catalogue) {
+ordered_json json_of(const host::Map& map, std::span<const std::byte> record, const Cells& cells,
+                     const host::Catalogue& catalogue) {
     ordered_json object = ordered_json::object();
     if (!map.definition.formats.empty()) {
         object["text"] = host::printed_line(map.definition, record, catalogue);
     } else if (map.definition.record.fields.empty()) {
-        object["bytes"] = bytes_text(record);
+        object["bytes"] = hexadecimal(record);
     } else {
-        for (const auto& cell : host::record_cells(record, map.definition.record, catalogue)) {
+        for (const auto& cell : cells) {
             const std::string name = cell.field->name.empty() ? "value" : cell.field->name;
             const auto as_signed = static_cast<std::int64_t>(cell.raw);
             if (cell.field->elements == 1 && cell.text == std::to_string(cell.raw))
@@ -92,16 +95,14 @@ ordered_json json_of(const host::Map& map, std::span<const std::byte> record, co
     return object;
 }
 
-bool names_kernel_unknown(const host::Map& map, const host::Catalogue& catalogue, std::span<const std::byte> record) {
-    for (const auto& cell : host::record_cells(record, map.definition.record, catalogue))
+/// Kernels and sites come while a session runs: it is read again when a record names one that is not known.
+bool names_unknown_kernel(const host::Map& map, std::span<const std::byte> record, const Cells& cells,
+                          const host::Catalogue& catalogue) {
+    for (const auto& cell : cells)
         if ((cell.field->role == ebpf::Role::kernel_id && catalogue.kernel(cell.raw) == nullptr) ||
             (cell.field->role == ebpf::Role::site_id && catalogue.site(cell.raw) == nullptr))
             return true;
-    ebpf::PrintRecord head;
-    if (map.definition.formats.empty() || record.size() < sizeof head)
-        return false;
-    std::memcpy(&head, record.data(), sizeof head);
-    return catalogue.kernel(head.kernel) == nullptr;
+    return !map.definition.formats.empty() && host::prints_unknown_kernel(record, catalogue);
 }
 
 bool has_ended(const segment::View& view) {
@@ -123,20 +124,51 @@ Printed print_records(host::RecordReader& reader, const segment::View& segment, 
             return Printed::damaged;
         if (got == host::RecordReader::Got::nothing)
             break;
-        if (names_kernel_unknown(*view.maps[index].map, view.catalogue, record))
-            if (auto fresh = host::read_session(segment))
+        const auto cells_now = [&] {
+            return host::record_cells(record, view.maps[index].map->definition.record, view.catalogue);
+        };
+        Cells cells = cells_now();
+        if (names_unknown_kernel(*view.maps[index].map, record, cells, view.catalogue))
+            if (auto fresh = host::read_session(segment)) {
                 view = std::move(*fresh);
+                cells = cells_now();
+            }
         const host::Map& map = *view.maps[index].map;
-        const std::string text =
-            options.json
-                ? json_of(map, record, view.catalogue).dump(-1, ' ', false, ordered_json::error_handler_t::replace)
-                : printable(line_of(map, record, view.catalogue));
+        const std::string text = options.json ? json_of(map, record, cells, view.catalogue)
+                                                    .dump(-1, ' ', false, ordered_json::error_handler_t::replace)
+                                              : printable(line_of(map, record, cells, view.catalogue));
         fmt::print("{}\n", text);
         ++*printed;
         any = true;
     }
     return !any || std::fflush(stdout) == 0 ? Printed::all : Printed::output_closed;
 }
+
+/// Says on standard error what is not printed, at most once a second, and at the end.
+class Losses {
+public:
+    explicit Losses(std::uint64_t dropped) : dropped_(dropped) {}
+
+    void say(std::uint64_t missed_bytes, std::uint64_t dropped, bool at_the_end) {
+        const auto now = std::chrono::steady_clock::now();
+        if ((missed_bytes == missed_bytes_ && dropped == dropped_) || (!at_the_end && now - said_ < kInterval))
+            return;
+        if (missed_bytes != missed_bytes_)
+            std::fprintf(stderr, "(%s of records went by too fast to be printed)\n",
+                         format_memory(missed_bytes - missed_bytes_).c_str());
+        if (dropped != dropped_)
+            std::fprintf(stderr, "(%s found no room on the GPU and were dropped)\n",
+                         counted(dropped - dropped_, "record").c_str());
+        missed_bytes_ = missed_bytes;
+        dropped_ = dropped;
+        said_ = now;
+    }
+
+private:
+    static constexpr std::chrono::seconds kInterval{1};
+    std::uint64_t missed_bytes_ = 0, dropped_;  ///< that were said
+    std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
@@ -181,9 +213,9 @@ int watch_map(const MapOptions& options) {
                               options.all ? host::RecordReader::From::all : host::RecordReader::From::now);
     if (options.all && reader.position() != 0)
         std::fprintf(stderr, "(the first records are overwritten: those from now on)\n");
-    std::uint64_t printed = 0, missed = 0;
-    std::uint64_t dropped_said = segment::load_relaxed(segment.record_ring(index).control->dropped);
-    auto said = std::chrono::steady_clock::now(), dropped_at = said;
+    const egpu_record_ring& control = *segment.record_ring(index).control;
+    Losses losses(segment::load_relaxed(control.dropped));
+    std::uint64_t printed = 0;
     while (true) {
         const bool last = has_ended(segment);
         const Printed came = print_records(reader, segment, index, *view, options, &printed);
@@ -191,21 +223,8 @@ int watch_map(const MapOptions& options) {
             print_errors({error("EGPU-M033", "the ring buffer holds bytes that are no record")});
         if (came != Printed::all)
             return kEnvironment;  // of output that can't be written, the end of the command says so
-        const std::uint64_t dropped = segment::load_relaxed(segment.record_ring(index).control->dropped);
         const bool ends = last || (options.count != 0 && printed >= options.count);
-        const auto now = std::chrono::steady_clock::now();
-        if (reader.missed_bytes() != missed && (ends || now - said >= std::chrono::seconds(1))) {
-            std::fprintf(stderr, "(%s of records went by too fast to be printed)\n",
-                         format_memory(reader.missed_bytes() - missed).c_str());
-            missed = reader.missed_bytes();
-            said = now;
-        }
-        if (dropped != dropped_said && (ends || now - dropped_at >= std::chrono::seconds(1))) {
-            std::fprintf(stderr, "(%s found no room on the GPU and were dropped)\n",
-                         counted(dropped - dropped_said, "record").c_str());
-            dropped_said = dropped;
-            dropped_at = now;
-        }
+        losses.say(reader.missed_bytes(), segment::load_relaxed(control.dropped), ends);
         if (ends)
             return kYes;
         std::this_thread::sleep_for(kPause);

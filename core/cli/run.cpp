@@ -388,7 +388,7 @@ void add_run(CLI::App& app, const std::vector<std::string>& program, int* exit_c
     auto* command =
         app.add_subcommand("run", "Start a program and observe it: egpu run [-p WHAT]... [OPTIONS] -- PROGRAM [ARGS]");
     add_probe_options(*command, options->probes);
-    command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");
+    command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors and the lines of bpf_printk");
     command->add_flag("-v,--verbose", options->verbose, "Say how copies were compiled, too");
     command->add_flag("--simulated", options->simulated, "Use the simulated GPU although a driver is present");
     add_run_settings(*command, options->settings);

@@ -2,7 +2,6 @@
 #include "agent/drain/copy_maps.hpp"
 
 #include <cstdio>
-#include <cstring>
 
 #include "agent/driver/driver.hpp"
 #include "agent/kernels/inventory.hpp"
@@ -11,6 +10,7 @@
 #include "agent/maps/grids.hpp"
 #include "agent/maps/records.hpp"
 #include "agent/maps/shards.hpp"
+#include "agent/maps/staging.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 #include "segment/access/snapshot_writer.hpp"
@@ -22,21 +22,17 @@ namespace {
 // Instrumented launches of each kernel at the last good drain: what was launched since may be at fault.
 constinit std::uint64_t launches_then[EGPU_SEGMENT_MAX_KERNELS] = {};
 
-// From a place's memory into `to`, through its pinned memory where it has some.
-CUresult fetch(const Place& place, std::uint32_t map, std::span<std::byte> to) {
-    const Driver& real = driver();
+// From a place's memory into `to`.
+CUresult fetch_map(const Place& place, std::uint32_t map, std::span<std::byte> to) {
     if (to.empty())
         return CUDA_SUCCESS;
-    std::byte* through = place.staging != nullptr ? static_cast<std::byte*>(place.staging) : to.data();
-    CUresult result = real.cuCtxSetCurrent(place.context);
-    if (result == CUDA_SUCCESS)
-        result = copy_from_shards(real, allocated_map(place, map), view().geometry(map).layout(), {through, to.size()},
-                                  place.stream);
-    if (result == CUDA_SUCCESS)
-        result = real.cuStreamSynchronize(place.stream);
-    if (result == CUDA_SUCCESS && through != to.data())
-        std::memcpy(to.data(), through, to.size());
-    return result;
+    const CUresult result = driver().cuCtxSetCurrent(place.context);
+    if (result != CUDA_SUCCESS)
+        return result;
+    return fetch_through(place, to, [&](std::byte* through) {
+        return copy_from_shards(driver(), allocated_map(place, map), view().geometry(map).layout(),
+                                {through, to.size()}, place.stream);
+    });
 }
 
 std::uint32_t places_with(std::uint32_t map) {
@@ -56,7 +52,7 @@ CUresult sum_up(std::uint32_t map, std::uint32_t places, std::uint32_t slots, st
         const std::span<std::byte> part = last_part(map, place_at(i), slots);
         if (part.size() != to.size())
             return CUDA_ERROR_OUT_OF_MEMORY;
-        const CUresult result = fetch(place_at(i), map, part);
+        const CUresult result = fetch_map(place_at(i), map, part);
         if (result != CUDA_SUCCESS)
             return result;
         add_part(map, part, to);
@@ -73,7 +69,7 @@ CUresult copy_map(std::uint32_t map, std::uint32_t places) {
     const segment::SnapshotWriter writer = segment::begin_snapshot(view(), map);
     const std::span<std::byte> to = writer.data.first(view().geometry(map).layout().snapshot_bytes(slots));
     const CUresult result = is_one(places) && !has_parts(map)
-                                ? fetch(place_at(static_cast<unsigned int>(__builtin_ctz(places))), map, to)
+                                ? fetch_map(place_at(static_cast<unsigned int>(__builtin_ctz(places))), map, to)
                                 : sum_up(map, places, slots, to);
     if (result != CUDA_SUCCESS) {
         segment::abandon_snapshot(writer);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/maps/grids.hpp"
 
+#include <span>
+
 #include "agent/driver/driver.hpp"
 #include "agent/maps/device_maps.hpp"
+#include "agent/maps/staging.hpp"
 #include "agent/session/session.hpp"
 #include "segment/access/shared.hpp"
 
@@ -49,23 +52,19 @@ CUdeviceptr grids_memory(Place* place, std::uint64_t bytes) {
 }
 
 CUresult count_lost_grids() {
-    const Driver& real = driver();
     bool read = false;
     for (unsigned int i = 0; i < places_used(); ++i) {
         const Place& place = place_at(i);
         const CUdeviceptr from = is_equipped(place) ? grids_of(place) : 0;
         if (from == 0)
             continue;
-        std::uint64_t own = 0;
-        void* to = place.staging != nullptr ? place.staging : &own;
-        CUresult result = real.cuCtxSetCurrent(place.context);
+        std::uint64_t lost = 0;
+        CUresult result = driver().cuCtxSetCurrent(place.context);
         if (result == CUDA_SUCCESS)
-            result = real.cuMemcpyDtoHAsync_v2(to, from, sizeof own, place.stream);
-        if (result == CUDA_SUCCESS)
-            result = real.cuStreamSynchronize(place.stream);
+            result = fetch(place, from, std::as_writable_bytes(std::span(&lost, 1)));
         if (result != CUDA_SUCCESS)
             return result;
-        lost_at[i] = *static_cast<const std::uint64_t*>(to);
+        lost_at[i] = lost;
         read = true;
     }
     if (read)

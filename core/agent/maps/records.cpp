@@ -6,6 +6,7 @@
 
 #include "agent/driver/driver.hpp"
 #include "agent/maps/device_maps.hpp"
+#include "agent/maps/staging.hpp"
 #include "agent/session/session.hpp"
 #include "maps/layout/ring_buffer.hpp"
 #include "segment/access/record_ring.hpp"
@@ -54,15 +55,20 @@ struct Header {
     }
 };
 
-CUresult fetch(const Place& place, CUdeviceptr from, std::span<std::byte> to) {
-    const Driver& real = driver();
-    std::byte* through = place.staging != nullptr ? static_cast<std::byte*>(place.staging) : to.data();
-    CUresult result = real.cuMemcpyDtoHAsync_v2(through, from, to.size(), place.stream);
-    if (result == CUDA_SUCCESS)
-        result = real.cuStreamSynchronize(place.stream);
-    if (result == CUDA_SUCCESS && through != to.data())
-        std::memcpy(to.data(), through, to.size());
-    return result;
+struct Ring {
+    RingBuffer layout;
+    CUdeviceptr memory = 0;
+    CUdeviceptr header() const { return memory + layout.header_offset(); }
+    CUdeviceptr chunk(std::uint64_t number) const {
+        return memory + number % RingBuffer::kChunks * layout.chunk_bytes();
+    }
+    CUdeviceptr word(std::uint64_t number) const { return header() + Header::place_of(number) * sizeof(std::uint64_t); }
+};
+
+CUresult read_header(const Place& place, const Ring& ring, Header& header) {
+    const CUresult result = fetch(place, ring.header(), std::as_writable_bytes(std::span(header.earlier)));
+    return result != CUDA_SUCCESS ? result
+                                  : fetch(place, ring.header(), std::as_writable_bytes(std::span(header.words)));
 }
 
 /// The chunk is the GPU's again. By copies: a memset could be a kernel, and wait for one that never ends. What is
@@ -99,25 +105,11 @@ CUresult move(const Place& place, CUdeviceptr from, std::uint64_t bytes, segment
     return CUDA_SUCCESS;
 }
 
-struct Ring {
-    RingBuffer layout;
-    CUdeviceptr memory = 0;
-    CUdeviceptr header() const { return memory + layout.header_offset(); }
-    CUdeviceptr chunk(std::uint64_t number) const {
-        return memory + number % RingBuffer::kChunks * layout.chunk_bytes();
-    }
-    CUdeviceptr word(std::uint64_t number) const {
-        return header() + RingBuffer::kWordsOffset + number % RingBuffer::kChunks * 8;
-    }
-};
-
 /// Takes whole chunks, and of the last one what is written: where not everything that was given out is, nothing, since
 /// it isn't known what of it is. `*chunks`: how many were emptied.
 CUresult take(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer, int* chunks) {
     Header header;
-    CUresult result = fetch(place, ring.header(), std::as_writable_bytes(std::span(header.earlier)));
-    if (result == CUDA_SUCCESS)
-        result = fetch(place, ring.header(), std::as_writable_bytes(std::span(header.words)));
+    CUresult result = read_header(place, ring, header);
     if (result != CUDA_SUCCESS)
         return result;
     position.dropped = header.dropped();
@@ -150,10 +142,7 @@ CUresult take(const Place& place, const Ring& ring, Position& position, segment:
 /// What threads put into chunks whose turn has not come: they had been slow when those were given back.
 CUresult take_early(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer) {
     Header header;
-    CUresult result = CUDA_SUCCESS;
-    for (std::span<std::uint64_t> words : {std::span(header.earlier), std::span(header.words)})
-        if (result == CUDA_SUCCESS)
-            result = fetch(place, ring.header(), std::as_writable_bytes(words));
+    CUresult result = read_header(place, ring, header);
     for (std::uint64_t chunk = position.chunk + 1; chunk < position.chunk + RingBuffer::kChunks; ++chunk) {
         const std::uint32_t given = header.given_of(chunk);
         const bool is_early = chunk > header.begun() && given != 0 && given < ring.layout.chunk_bytes();

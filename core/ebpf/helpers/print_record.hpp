@@ -2,6 +2,7 @@
 // What a call of bpf_printk sends: where it was called, and its numbers. The text stays with the host.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace egpu::ebpf {
@@ -13,7 +14,9 @@ struct PrintRecord {
     std::uint32_t block[3] = {}, thread[3] = {};
     // numbers of 8 bytes each follow
 };
-static_assert(sizeof(PrintRecord) == 40);
+// In words of 64 bits, as code on a GPU writes it (inject/codegen/ring.cpp).
+static_assert(offsetof(PrintRecord, kernel) == 8 && offsetof(PrintRecord, block) == 16 &&
+              offsetof(PrintRecord, thread) == 28 && sizeof(PrintRecord) == 40);
 
 /// Bytes of a record with so many numbers.
 constexpr std::uint32_t print_record_bytes(std::uint32_t numbers) {

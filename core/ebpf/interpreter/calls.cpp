@@ -288,9 +288,7 @@ Status Machine::print(bool all_at_once) {
         head.block[axis] = field(std::string("block") + name);
         head.thread[axis] = field(std::string("thread") + name);
     }
-    const auto* text = reinterpret_cast<const char*>(object_.constants.data()) + place;
-    const std::size_t bytes = std::min<std::uint64_t>(registers_[2], object_.constants.size() - place);
-    const std::size_t numbers = read_format({text, bytes}).numbers;
+    const std::size_t numbers = read_format(text_at(object_, place, registers_[2])).numbers;
     std::vector<std::byte> record(sizeof head);
     std::memcpy(record.data(), &head, sizeof head);
     auto passed = Result<std::vector<std::byte>>(std::vector<std::byte>());

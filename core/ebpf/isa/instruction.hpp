@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "ebpf/helpers/helpers.hpp"
 
 namespace egpu::ebpf {
 
@@ -114,6 +115,11 @@ inline constexpr std::uint8_t kPseudoMap = 1;
 inline constexpr std::uint8_t kPseudoMapValue = 2;
 /// `source` of a call: 0 helper by number, 1 local function (immediate = relative instruction), RFC 9669 4.3.
 inline constexpr std::uint8_t kPseudoCall = 1;
+
+/// The helper that an instruction calls; nullptr where it calls none that is offered.
+inline const Helper* called_helper(const Instruction& i) {
+    return i.opcode == kCall && i.source == 0 ? helper(static_cast<std::uint32_t>(i.immediate)) : nullptr;
+}
 
 /// "r1 += r2", in the Linux verifier's notation; `next` is the second half of a 64-bit immediate load.
 std::string to_text(const Instruction& instruction, const Instruction* next = nullptr);

@@ -20,8 +20,6 @@ constexpr std::size_t kMapLimit = 256;
 constexpr std::uint32_t kKeyLimit = 512;           // bytes; the Linux kernel's MAX_BPF_STACK bounds keys there
 constexpr std::uint32_t kValueLimit = 1u << 20;    // bytes of one value
 constexpr std::uint32_t kEntryLimit = 1u << 26;    // what a segment's reader accepts (segment/create/geometry.cpp)
-constexpr std::uint32_t kRecordLimit = 504;        // bytes of what a ring buffer holds: made on a stack of 512
-constexpr std::uint32_t kRingLimit = 1u << 30;     // bytes
 constexpr std::uint32_t kNoPreallocate = 1u << 0;  // BPF_F_NO_PREALLOC: how Linux allocates, nothing to a GPU
 constexpr std::uint32_t kProgramArray = 3;         // BPF_MAP_TYPE_PROG_ARRAY
 constexpr std::uint32_t kPerfEventArray = 4;       // BPF_MAP_TYPE_PERF_EVENT_ARRAY
@@ -174,17 +172,18 @@ Result<Placement> Reader::placement(const RawMap& raw) const {
 }
 
 Status Reader::check_sizes(const RawMap& raw, const MapDefinition& map) const {
-    if (map.type == MapType::ringbuf) {
+    if (map.is_ring()) {
         if (map.key_bytes != 0)
             return refused("EGPU-B022", "is a ring buffer with a key", "leave the key out");
-        if (map.value_bytes > kRecordLimit)
+        if (map.value_bytes > kLargestRecord)
             return refused("EGPU-B022", fmt::format("has records of {} bytes", map.value_bytes),
-                           fmt::format("a record has at most {} bytes", kRecordLimit));
+                           fmt::format("a record has at most {} bytes", kLargestRecord));
         const bool power = map.max_entries != 0 && (map.max_entries & (map.max_entries - 1)) == 0;
-        return power && map.max_entries >= 4096 && map.max_entries <= kRingLimit
+        return power && map.max_entries >= kSmallestRing && map.max_entries <= kLargestRing
                    ? ok()
                    : refused("EGPU-B022", fmt::format("has {} bytes", map.max_entries),
-                             "a ring buffer's max_entries is a power of two, 4096 to 1073741824: its bytes");
+                             fmt::format("a ring buffer's max_entries is a power of two, {} to {}: its bytes",
+                                         kSmallestRing, kLargestRing));
     }
     if (map.max_entries == 0)
         return refused("EGPU-B022", "has no max_entries", "add __uint(max_entries, number)");

@@ -232,8 +232,7 @@ Status Reader::keep_usable_maps() {
 /// Records of bpf_printk go to a ring of their own, which no program names.
 Status Reader::add_print_map() {
     const auto prints = [](const Instruction& each) {
-        const Helper* called =
-            each.opcode == kCall && each.source == 0 ? helper(static_cast<std::uint32_t>(each.immediate)) : nullptr;
+        const Helper* called = called_helper(each);
         return called != nullptr && called->prints();
     };
     if (std::ranges::none_of(object_.programs,
@@ -287,11 +286,11 @@ const LineInfo* Program::line_of(std::uint32_t instruction) const {
     return after == lines.begin() ? nullptr : &*(after - 1);
 }
 
-std::string text_at(const Object& object, std::uint32_t place) {
+std::string_view text_at(const Object& object, std::uint64_t place, std::uint64_t most) {
     if (place >= object.constants.size())
         return {};
     const auto* text = reinterpret_cast<const char*>(object.constants.data()) + place;
-    return std::string(text, strnlen(text, object.constants.size() - place));
+    return {text, strnlen(text, std::min<std::uint64_t>(most, object.constants.size() - place))};
 }
 
 Result<Object> read_object(std::span<const std::byte> elf, const std::string& path) {

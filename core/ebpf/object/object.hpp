@@ -49,6 +49,9 @@ enum class MapType : std::uint32_t {
 const char* to_words(MapType type);
 enum class Placement { device, mapped, linux_kernel };
 
+/// Bytes of a ring buffer, and of a record in one: what fits a chunk of the smallest one (maps/layout/ring_buffer.hpp).
+inline constexpr std::uint32_t kSmallestRing = 4096, kLargestRing = 1u << 30, kLargestRecord = 504;
+
 struct MapDefinition {
     std::string name;
     MapType type = MapType::array;
@@ -108,8 +111,8 @@ struct Object {
     std::vector<Diagnostic> warnings;  ///< the compiler's, where its source was compiled for this; set by who loads it
 };
 
-/// A text among an object's constants, to its NUL; "" outside them.
-std::string text_at(const Object& object, std::uint32_t place);
+/// A text among an object's constants, to its NUL or of `most` bytes; "" outside them.
+std::string_view text_at(const Object& object, std::uint64_t place, std::uint64_t most = ~std::uint64_t{0});
 
 /// Reads an object (ELF bytes). Errors EGPU-B0xx: not ELF, not BPF, no BTF, unsupported map type, CO-RE against an
 /// unknown context field (names the field and egpu's version), unknown relocation. Global variables that programs write

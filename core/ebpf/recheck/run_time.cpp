@@ -72,9 +72,7 @@ bool Checker::is_named() const {
     const bool computes = is_alu(i) || class_of(i) == kClassLdx;
     if (computes)
         return facts().destination_after.is_known();
-    if (i.opcode != kCall)
-        return false;
-    const Helper* called = helper(static_cast<std::uint32_t>(i.immediate));
+    const Helper* called = called_helper(i);
     const bool may_be_named =
         called != nullptr && (called->returns == ReturnKind::map_value_or_null || called->asks_lanes());
     return may_be_named && facts().destination_after.is_known();

@@ -67,7 +67,7 @@ void collect_extreme(SpecializedProgram& program, std::uint32_t at) {
 }
 
 void collect_call(SpecializedProgram& program, std::uint32_t at) {
-    const Helper* called = helper(static_cast<std::uint32_t>(program.instructions[at].immediate));
+    const Helper* called = called_helper(program.instructions[at]);
     if (called == nullptr)
         return;
     if (called->id == HelperId::map_update_elem)

@@ -99,20 +99,15 @@ void finish_facts(SpecializedProgram& program, const Slots& slots) {
 
 std::size_t numbers_printed(const SpecializedProgram& program, std::uint32_t at) {
     const auto& arguments = program.facts[at].arguments;
-    const auto first = static_cast<std::size_t>(arguments[0].offset), bytes = arguments[1].constant;
-    const auto& constants = program.object->constants;
-    if (arguments[0].kind != specializer::Value::Kind::constant_data || first > constants.size())
+    if (arguments[0].kind != specializer::Value::Kind::constant_data)
         return 0;
-    const std::string_view text(reinterpret_cast<const char*>(constants.data()) + first,
-                                std::min<std::size_t>(bytes, constants.size() - first));
     constexpr std::size_t kMost = 3;
-    return std::min(read_format(text).numbers, kMost);
+    const auto place = static_cast<std::uint64_t>(arguments[0].offset);
+    return std::min(read_format(text_at(*program.object, place, arguments[1].constant)).numbers, kMost);
 }
 
 bool SpecializedProgram::searches(std::uint32_t at) const {
-    const Helper* called = instructions[at].opcode == kCall && instructions[at].source == 0
-                               ? helper(static_cast<std::uint32_t>(instructions[at].immediate))
-                               : nullptr;
+    const Helper* called = called_helper(instructions[at]);
     if (called == nullptr || called->arguments[1] != ArgumentKind::map_key || facts[at].arguments.empty())
         return false;
     const Value& map = facts[at].arguments.front();

@@ -17,9 +17,7 @@ Walk::Walk(const Object& object, const Program& program, const VerifierOptions& 
       context_(context_of(program.point.event)),
       asks_lanes_(std::ranges::any_of(program.instructions,
                                       [](const Instruction& i) {
-                                          const Helper* called = i.opcode == kCall && i.source == 0
-                                                                     ? helper(static_cast<std::uint32_t>(i.immediate))
-                                                                     : nullptr;
+                                          const Helper* called = called_helper(i);
                                           return called != nullptr && called->asks_lanes();
                                       })),
       known_(known),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/pipeline/background.hpp"
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <exception>
+
+#include "base/signals.hpp"
 
 namespace egpu::host {
 namespace {
@@ -30,16 +31,12 @@ void Background::add(Job job) {
 
 /// With the mutex held.
 void Background::start_thread() {
-    // Signals are the main thread's business.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     threads_.emplace_back([this](const std::stop_token& stop) {
         // Of this thread and of the compilers that it starts; where it is refused, they run as the others.
         static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice));
         run(stop);
     });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Background::run(const std::stop_token& stop) {

@@ -133,7 +133,7 @@ void add_formats(LoadedProbe& probe) {
     for (const auto& checked : probe.programs)
         for (const std::uint32_t place :
              checked.verification ? checked.verification->formats : std::set<std::uint32_t>())
-            object->maps[*object->print_map].formats[place] = ebpf::text_at(*object, place);
+            object->maps[*object->print_map].formats.emplace(place, ebpf::text_at(*object, place));
     probe.object = std::move(object);
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/record/recorder.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -10,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/signals.hpp"
 #include "host/record/writer.hpp"
 
 namespace egpu::host {
@@ -109,13 +108,9 @@ Result<std::unique_ptr<Recorder>> Recorder::start(RecordOptions options, std::un
         return writer.errors();
     state->options = std::move(options);
     state->writer = std::move(*writer);
-    // Signals are the main thread's business.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     State* const own = state.get();
     state->thread = std::thread([own] { own->run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return std::unique_ptr<Recorder>(new Recorder(std::move(state)));
 }
 

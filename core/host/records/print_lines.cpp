@@ -43,11 +43,9 @@ std::string printed_line(const ebpf::MapDefinition& map, std::span<const std::by
                        place(head->thread), ebpf::printed_text(ebpf::read_format(text->second), numbers));
 }
 
-bool PrintLines::knows(std::uint32_t map, std::span<const std::byte> record) const {
-    if (map >= catalogue_.maps.size())
-        return false;
+bool prints_unknown_kernel(std::span<const std::byte> record, const Catalogue& catalogue) {
     const auto head = head_of(record);
-    return catalogue_.maps[map].definition.formats.empty() || !head || catalogue_.kernel(head->kernel) != nullptr;
+    return head && catalogue.kernel(head->kernel) == nullptr;
 }
 
 bool PrintLines::wants(std::uint32_t map) {
@@ -57,10 +55,10 @@ bool PrintLines::wants(std::uint32_t map) {
 }
 
 void PrintLines::take(std::uint32_t map, std::span<const std::byte> record, Clock::time_point now) {
-    if (!knows(map, record))
-        catalogue_ = catalogue_of_session_();
-    if (map >= catalogue_.maps.size() || catalogue_.maps[map].definition.formats.empty())
+    if (!wants(map))
         return;
+    if (prints_unknown_kernel(record, catalogue_))
+        catalogue_ = catalogue_of_session_();
     if (!second_ || now - *second_ >= std::chrono::seconds(1)) {
         finish();
         second_ = now;

@@ -18,6 +18,8 @@ namespace egpu::host {
 
 /// One record of a map with formats; "" for one that makes no sense.
 std::string printed_line(const ebpf::MapDefinition& map, std::span<const std::byte> record, const Catalogue& catalogue);
+/// True for such a record of a kernel that came after the catalogue was read.
+bool prints_unknown_kernel(std::span<const std::byte> record, const Catalogue& catalogue);
 
 class PrintLines {
 public:
@@ -36,8 +38,6 @@ public:
     void finish();
 
 private:
-    bool knows(std::uint32_t map, std::span<const std::byte> record) const;
-
     std::function<Catalogue()> catalogue_of_session_;
     std::function<void(const std::string&)> print_;
     Catalogue catalogue_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/records/pump.hpp"
 
-#include <signal.h>
-
 #include <chrono>
 #include <optional>
 
+#include "base/signals.hpp"
 #include "segment/access/shared.hpp"
 
 namespace egpu::host {
@@ -20,11 +19,8 @@ constexpr std::uint64_t kMostRead = 1024, kMostSkipped = 1 << 16;
 }  // namespace
 
 RecordPump::RecordPump(const segment::View& view, RecordSink sink) : view_(view), sink_(std::move(sink)) {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void RecordPump::stop() {

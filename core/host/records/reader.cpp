@@ -12,6 +12,25 @@ namespace egpu::host {
 using maps::RingBuffer;
 using segment::load_acquire;
 
+namespace {
+
+/// What stands before a record.
+struct Head {
+    std::uint32_t word = 0;
+    bool is_filler() const { return (word & RingBuffer::kFiller) != 0; }
+    std::uint32_t payload() const { return word & ~RingBuffer::kFiller; }
+    /// With itself, and what fills the payload up to 8 bytes.
+    std::uint64_t whole() const {
+        return std::uint64_t{RingBuffer::kRecordHeaderBytes} + (std::uint64_t{payload()} + 7) / 8 * 8;
+    }
+    /// Of a record of which so many bytes may be there.
+    bool fits(std::uint64_t bytes) const {
+        return whole() <= bytes && (is_filler() || payload() <= RingBuffer::kLargestPayload);
+    }
+};
+
+}  // namespace
+
 RecordReader::RecordReader(const segment::RecordRingView& ring, From from)
     : ring_(ring),
       takes_(from == From::what_is_not_taken),
@@ -33,15 +52,11 @@ RecordReader::Got RecordReader::next(std::vector<std::byte>* record) {
             return Got::nothing;
         if (written < position_ || written - position_ > size || written - position_ < RingBuffer::kRecordHeaderBytes)
             return Got::damaged;
-        std::uint32_t head = 0;
-        segment::copy_from_ring(ring_, position_, std::as_writable_bytes(std::span(&head, 1)));
-        const std::uint32_t payload = head & ~RingBuffer::kFiller;
-        const bool is_filler = (head & RingBuffer::kFiller) != 0;
-        const std::uint64_t whole =
-            std::uint64_t{RingBuffer::kRecordHeaderBytes} + (std::uint64_t{payload} + 7) / 8 * 8;
-        const bool fits = whole <= written - position_ && (is_filler || payload <= RingBuffer::kLargestPayload);
+        Head head;
+        segment::copy_from_ring(ring_, position_, std::as_writable_bytes(std::span(&head.word, 1)));
+        const bool fits = head.fits(written - position_);
         if (fits) {
-            record->resize(is_filler ? 0 : payload);
+            record->resize(head.is_filler() ? 0 : head.payload());
             segment::copy_from_ring(ring_, position_ + RingBuffer::kRecordHeaderBytes, *record);
         }
         // Who reads along may have read what was just being overwritten.
@@ -51,8 +66,8 @@ RecordReader::Got RecordReader::next(std::vector<std::byte>* record) {
             continue;
         if (!fits)
             return Got::damaged;
-        position_ += whole;
-        if (!is_filler)
+        position_ += head.whole();
+        if (!head.is_filler())
             return Got::record;
     }
 }
@@ -63,16 +78,13 @@ std::uint64_t RecordReader::skip(std::uint64_t most, bool* damaged) {
     *damaged = written < position_ || written - position_ > size;
     while (!*damaged && position_ != written && records < most) {
         // Records begin at multiples of 8, so that their first word never goes across the end.
-        std::uint32_t head = 0;
-        std::memcpy(&head, ring_.data.data() + position_ % size, sizeof head);
-        const bool is_filler = (head & RingBuffer::kFiller) != 0;
-        const std::uint64_t payload = head & ~RingBuffer::kFiller;
-        const std::uint64_t whole = RingBuffer::kRecordHeaderBytes + (payload + 7) / 8 * 8;
-        *damaged = whole > written - position_ || (!is_filler && payload > RingBuffer::kLargestPayload);
+        Head head;
+        std::memcpy(&head.word, ring_.data.data() + position_ % size, sizeof head.word);
+        *damaged = !head.fits(written - position_);
         if (*damaged)
             break;
-        position_ += whole;
-        records += is_filler ? 0 : 1;
+        position_ += head.whole();
+        records += head.is_filler() ? 0 : 1;
     }
     return records;
 }

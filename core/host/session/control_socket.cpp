@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 
 #include <fmt/format.h>
 
+#include "base/signals.hpp"
 #include "segment/access/process.hpp"
 
 namespace egpu::host {
@@ -148,11 +148,8 @@ Status ControlSocket::start(const std::string& path, Handler handler) {
     if (::listen(listener_, static_cast<int>(kMostClients)) != 0)
         return not_made(path);
     handler_ = std::move(handler);
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return ok();
 }
 

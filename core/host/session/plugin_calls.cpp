@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/session/plugin_calls.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string_view>
 
+#include "base/signals.hpp"
 #include "host/view/live_view.hpp"
 #include "segment/access/shared.hpp"
 
@@ -41,12 +40,8 @@ void PluginCalls::add(const LoadedProbe& probe) {
     callers_.push_back(std::move(caller));
     if (thread_.joinable())
         return;
-    // Signals are the main thread's business.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void PluginCalls::remove(const std::string& probe) {

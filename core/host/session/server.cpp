@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/session/server.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -10,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/signals.hpp"
 #include "host/session/map_description.hpp"
 #include "host/view/live_view.hpp"
 #include "inject/codegen/grids.hpp"
@@ -98,12 +97,8 @@ Server::Server(segment::OwnedSegment& segment, Pipeline& pipeline)
         return copy_id >= 1 && copy_id <= copies.size() && segment::load_relaxed(copies[copy_id - 1].graph_nodes) != 0;
     });
     publish();
-    // Signals are the main thread's business.
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Server::stop() {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/session/session.hpp"
+
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -15,6 +16,9 @@
 #include <filesystem>
 #include <optional>
 #include <thread>
+
+#include <fmt/format.h>
+
 #include "host/records/print_lines.hpp"
 #include "host/records/pump.hpp"
 #include "host/session/control.hpp"

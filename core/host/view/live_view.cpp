@@ -78,7 +78,6 @@ RingCounts read_ring(const segment::View& segment, std::uint32_t index) {
     RingCounts counts;
     counts.records = read_word(control.records);
     counts.dropped = read_word(control.dropped);
-    counts.bytes = read_word(control.written);
     counts.behind = read_word(control.behind);
     counts.damaged = read_word(control.damaged) != 0;
     return counts;

@@ -20,7 +20,6 @@ namespace egpu::host {
 struct RingCounts {
     std::uint64_t records = 0;  ///< taken by the egpu process
     std::uint64_t dropped = 0;  ///< found no room on the GPU
-    std::uint64_t bytes = 0;    ///< that came from the GPU, with what stands around records
     std::uint64_t behind = 0;   ///< bytes that the last copy left on the GPU
     bool damaged = false;       ///< what came made no sense: none is taken any more
 };

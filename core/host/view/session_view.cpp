@@ -8,6 +8,15 @@
 namespace egpu::host {
 namespace {
 
+/// The sum of what `number` gives of each row.
+template <typename Rows, typename Number>
+std::uint64_t total(const Rows& rows, Number number) {
+    std::uint64_t sum = 0;
+    for (const auto& row : rows)
+        sum += number(row);
+    return sum;
+}
+
 /// Of one kernel, or (0) of all.
 Coverage sum_of(const std::vector<Coverage>& by_kernel, std::uint32_t kernel_id) {
     Coverage sum;
@@ -30,24 +39,15 @@ FormerLaunches& FormerLaunches::operator+=(const FormerLaunches& other) {
 }
 
 std::uint64_t SessionView::launches() const {
-    std::uint64_t sum = 0;
-    for (const auto& count : counts)
-        sum += count.launches;
-    return sum;
+    return total(counts, [](const KernelCounts& each) { return each.launches; });
 }
 
 std::uint64_t SessionView::instrumented_launches() const {
-    std::uint64_t sum = 0;
-    for (const auto& count : counts)
-        sum += count.instrumented;
-    return sum;
+    return total(counts, [](const KernelCounts& each) { return each.instrumented; });
 }
 
 std::uint64_t SessionView::left_out_launches() const {
-    std::uint64_t sum = 0;
-    for (const auto& count : counts)
-        sum += count.left_out;
-    return sum;
+    return total(counts, [](const KernelCounts& each) { return each.left_out; });
 }
 
 /// Of copies that hold any of these programs, by index in Catalogue::probes.
@@ -92,24 +92,15 @@ Coverage SessionView::coverage_of(const MapData& data, std::uint32_t kernel_id) 
 }
 
 std::uint64_t SessionView::refused_keys() const {
-    std::uint64_t sum = 0;
-    for (const auto& data : maps)
-        sum += data.refused_keys;
-    return sum;
+    return total(maps, [](const MapData& each) { return each.refused_keys; });
 }
 
 std::uint64_t SessionView::dropped_records() const {
-    std::uint64_t dropped = 0;
-    for (const auto& map : maps)
-        dropped += map.ring ? map.ring->dropped : 0;
-    return dropped;
+    return total(maps, [](const MapData& each) { return each.ring ? each.ring->dropped : 0; });
 }
 
 std::uint64_t SessionView::refused_lookups() const {
-    std::uint64_t sum = 0;
-    for (const auto& data : maps)
-        sum += data.refused_lookups;
-    return sum;
+    return total(maps, [](const MapData& each) { return each.refused_lookups; });
 }
 
 bool SessionView::complete() const {

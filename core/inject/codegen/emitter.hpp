@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one emission: which registers hold what, and the text so far. Each kind of instruction is emitted in a
-// file of its own (alu, memory, atomics, calls, extremes, lanes, hash, ring, fields,
-// warp, flow).
+// file of its own (alu, memory, atomics, calls, extremes, lanes, hash, ring, fields, warp, flow).
 #pragma once
 
 #include <array>

@@ -38,7 +38,7 @@ void Emitter::over_lanes(std::uint32_t at, const std::string& result) {
         emit(fmt::format("mov.u64 {}, {}", result, literal64(facts.destination_after.constant)));
         return;
     }
-    const Helper* called = helper(static_cast<std::uint32_t>(program_.instructions[at].immediate));
+    const Helper* called = called_helper(program_.instructions[at]);
     if (lanes_may_differ(at, called->name))
         return;
     const bool sums = called->id == HelperId::lanes_sum, smallest = called->id == HelperId::lanes_min;

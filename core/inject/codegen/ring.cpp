@@ -28,6 +28,9 @@ namespace {
 constexpr int kTries = 3;
 constexpr std::int64_t kTryAgain = -11;  // EAGAIN
 
+static_assert(kSmallestRing == RingBuffer::kLeastBytes && kLargestRecord == RingBuffer::kLargestPayload,
+              "what the verifier accepts finds room");
+
 }  // namespace
 
 /// A record that is being sent.

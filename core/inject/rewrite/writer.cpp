@@ -27,11 +27,10 @@ FunctionWriter::FunctionWriter(const RewriteRequest& request, const ptx::Functio
       calls_(outline_) {
     const auto& items = outline_.items();
     for (std::size_t index = 0; index < items.size(); ++index)
-        if (const auto* instruction = items[index].instruction())
+        if (const auto* instruction = items[index].instruction()) {
             index_of_.emplace(instruction, index);
-    for (const auto& item : items)
-        if (const auto* instruction = item.instruction())
             uses_carry_ = uses_carry_ || reads_carry(*instruction);
+        }
     straight_only_.resize(items.size());
     mark_wgmma();
 }

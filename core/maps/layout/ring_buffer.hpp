@@ -14,7 +14,6 @@
 // where it is found in its turn.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "maps/layout/layout.hpp"
@@ -27,12 +26,12 @@ struct RingBuffer {
     static constexpr std::uint32_t kChunks = 8, kLeastBytes = 4096;
     static constexpr std::uint32_t kRecordHeaderBytes = 8, kFiller = 0x80000000;
     static constexpr std::uint32_t kBegunOffset = 0, kDroppedOffset = 8, kWordsOffset = 64, kHeaderBytes = 128;
-    static constexpr std::uint32_t kLargestPayload = 512;  ///< bytes: a program's stack, where records are made
-    static constexpr std::uint32_t kUnit = 1024;           ///< bytes of a slot, as which all of it is laid out
+    /// Bytes that fit a chunk of the smallest ring.
+    static constexpr std::uint32_t kLargestPayload = kLeastBytes / kChunks - kRecordHeaderBytes;
+    static constexpr std::uint32_t kUnit = 1024;  ///< bytes of a slot, as which all of it is laid out
 
     std::uint32_t chunk_bytes() const { return bytes / kChunks; }
     std::uint64_t header_offset() const { return bytes; }
-    std::uint32_t largest_payload() const { return std::min(kLargestPayload, chunk_bytes() - kRecordHeaderBytes); }
     /// Of a record with so many bytes of payload.
     static std::uint32_t record_bytes(std::uint32_t payload) { return kRecordHeaderBytes + (payload + 7) / 8 * 8; }
 

@@ -20,7 +20,7 @@ using Use = RegisterUse;
 
 Use use_of_call(const Instruction& i) {
     Use use{kArguments, kCallClobbers};
-    const Helper* called = is_local_call(i) ? nullptr : helper(static_cast<std::uint32_t>(i.immediate));
+    const Helper* called = called_helper(i);
     if (called == nullptr)
         return use;
     use.reads = 0;
@@ -134,8 +134,7 @@ void find_live_fields(std::span<const Instruction> program, const Graph& graph, 
 bool names_element(const Instruction& i) {
     if (class_of(i) == kClassStx)
         return mode_of(i) == kModeAtomic;
-    const bool calls_helper = i.opcode == kCall && !is_local_call(i);
-    const Helper* called = calls_helper ? helper(static_cast<std::uint32_t>(i.immediate)) : nullptr;
+    const Helper* called = called_helper(i);
     return called != nullptr && called->returns == ReturnKind::map_value_or_null;
 }
 

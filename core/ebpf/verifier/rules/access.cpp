@@ -46,7 +46,7 @@ std::string name_passed(const Scene& scene, const MemoryAccess& access, const st
 }
 
 Refusal not_wholly_set(const Scene& scene, const MemoryAccess& access, std::int32_t byte) {
-    const Helper* called = helper(static_cast<std::uint32_t>(scene.instruction().immediate));
+    const Helper* called = called_helper(scene.instruction());
     const std::string whose = access.is_key ? "key" : access.is_record ? "record" : "value";
     Refusal refusal;
     refusal.code = "EGPU-V003";
@@ -70,7 +70,7 @@ Refusal not_wholly_set(const Scene& scene, const MemoryAccess& access, std::int3
 
 /// A variable at the stack's end that is smaller than what the map takes.
 Refusal too_short(const Scene& scene, const MemoryAccess& access, std::int64_t bytes) {
-    const Helper* called = helper(static_cast<std::uint32_t>(scene.instruction().immediate));
+    const Helper* called = called_helper(scene.instruction());
     const std::string whose = access.is_key ? "key" : access.is_record ? "record" : "value";
     Refusal refusal;
     refusal.code = "EGPU-V004";

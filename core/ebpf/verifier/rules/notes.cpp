@@ -142,8 +142,7 @@ std::optional<Refusal> note_added_by_all(const Scene& scene, const MemoryAccess&
         fmt::format("each of the warp's lanes adds to {} what is of all of them", name_of(scene, access.pointer));
     note.why = "the number is the same for all lanes, so that the sum is up to 32 times too large";
     const bool asks_lanes = std::ranges::any_of(scene.program.instructions, [](const Instruction& each) {
-        const Helper* called =
-            each.opcode == kCall && each.source == 0 ? helper(static_cast<std::uint32_t>(each.immediate)) : nullptr;
+        const Helper* called = called_helper(each);
         return called != nullptr && called->asks_lanes();
     });
     // A program that one lane runs can't ask the others.

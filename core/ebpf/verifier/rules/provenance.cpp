@@ -38,7 +38,7 @@ Refusal may_be_null(const Scene& scene, const MemoryAccess& access) {
     const std::string name = name_of(scene, access.pointer, &refusal.subject);
     refusal.message = fmt::format("{} may be NULL here", name);
     const Instruction& call = scene.program.instructions[access.pointer.made_at];
-    const Helper* called = helper(static_cast<std::uint32_t>(call.immediate));
+    const Helper* called = called_helper(call);
     const LineInfo* line = scene.program.line_of(access.pointer.made_at);
     const std::string since = line != nullptr && line->line != 0
                                   ? fmt::format("line {}", line->line)

@@ -8,9 +8,8 @@
 namespace egpu::ebpf {
 namespace {
 
-constexpr std::uint64_t kLongestText = 1024;   ///< bytes with its NUL
-constexpr std::uint64_t kMostNumbers = 12;     ///< as on Linux (MAX_BPRINTF_VARARGS)
-constexpr std::uint64_t kLargestRecord = 504;  ///< bytes: what the stack has, less than a chunk of the smallest ring
+constexpr std::uint64_t kLongestText = 1024;  ///< bytes with its NUL
+constexpr std::uint64_t kMostNumbers = 12;    ///< as on Linux (MAX_BPRINTF_VARARGS)
 
 Refusal wrong(const Helper& called, std::string message, std::string fix) {
     Refusal refusal;
@@ -22,14 +21,14 @@ Refusal wrong(const Helper& called, std::string message, std::string fix) {
 }
 
 /// The bytes of a text in the object's constants; nothing where the arguments name none.
-std::optional<std::string_view> text_at(const Scene& scene) {
+std::optional<std::string_view> printed_text(const Scene& scene) {
     const Value text = scene.state.get(1), size = scene.state.get(2);
     if (text.kind != Kind::constants || !text.scalar.is_constant() || !size.is_constant())
         return std::nullopt;
     const std::uint64_t first = text.scalar.value(), bytes = size.scalar.value(), all = scene.object.constants.size();
     if (first > all || bytes > all - first || bytes == 0 || bytes > kLongestText)
         return std::nullopt;
-    return std::string_view(reinterpret_cast<const char*>(scene.object.constants.data()) + first, bytes);
+    return text_at(scene.object, first, bytes);
 }
 
 Verdict check_numbers(const Helper& called, const Format& format, std::uint64_t passed) {
@@ -67,7 +66,7 @@ Verdict check_record_size(const Scene& scene, const Helper& called, const Value&
 }
 
 Verdict check_text(const Scene& scene, const Helper& called) {
-    const auto text = text_at(scene);
+    const auto text = printed_text(scene);
     if (!text)
         return wrong(
             called,
@@ -86,12 +85,12 @@ Verdict check_text(const Scene& scene, const Helper& called) {
 }
 
 std::size_t numbers_printed(const Scene& scene) {
-    const auto text = text_at(scene);
+    const auto text = printed_text(scene);
     return text ? read_format(*text).numbers : 0;
 }
 
 Refusal too_few_printed(const Scene& scene, const Helper& called, std::size_t passed) {
-    return *check_numbers(called, read_format(text_at(scene).value_or("")), passed);
+    return *check_numbers(called, read_format(printed_text(scene).value_or("")), passed);
 }
 
 Verdict check_printed_bytes(const Scene& scene, const Helper& called, const Value& size) {
@@ -99,7 +98,7 @@ Verdict check_printed_bytes(const Scene& scene, const Helper& called, const Valu
     if (bytes % 8 != 0 || bytes > kMostNumbers * 8)
         return wrong(called, fmt::format("bpf_printk prints at most {} numbers of 8 bytes", kMostNumbers),
                      "print the others in a line of their own");
-    return check_numbers(called, read_format(text_at(scene).value_or("")), bytes / 8);
+    return check_numbers(called, read_format(printed_text(scene).value_or("")), bytes / 8);
 }
 
 }  // namespace egpu::ebpf

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/plugins/calls/call_thread.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+
+#include "base/signals.hpp"
 
 namespace egpu::host {
 
@@ -35,11 +34,8 @@ struct CallThread::Shared {
 };
 
 CallThread::CallThread() : shared_(std::make_shared<Shared>()) {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const AllSignalsBlocked blocked;
     std::thread([shared = shared_] { shared->serve(); }).detach();
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 CallThread::~CallThread() {
