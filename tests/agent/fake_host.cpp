@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_host.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
 
 #include "segment/access/shared.hpp"
 
@@ -74,6 +80,52 @@ segment::SegmentRequest request_for(const HostOptions& options) {
     request.measure_overhead = options.measure_overhead;
     request.time_launches = options.time_launches;
     return request;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> all;
+    for (std::string& word : words)
+        all.push_back(word.data());
+    all.push_back(nullptr);
+    return all;
+}
+
+/// This process's, with the agent and the mock driver loaded first; `more`, "NAME=value", has the last word.
+std::vector<std::string> environment_of(const std::string& segment, const std::vector<std::string>& more) {
+    std::map<std::string, std::string> variables;
+    const auto set = [&variables](const std::string& variable) {
+        const std::size_t name_end = variable.find('=');
+        variables[variable.substr(0, name_end)] = variable.substr(name_end + 1);
+    };
+    for (char** variable = environ; *variable != nullptr; ++variable)
+        set(*variable);
+    variables["LD_PRELOAD"] = real_driver ? agent_file() : EGPU_AGENT ":" EGPU_MOCK_DRIVER;
+    variables.erase("EGPU_SEGMENT");
+    if (!segment.empty())
+        variables["EGPU_SEGMENT"] = segment;
+    for (const std::string& variable : more)
+        set(variable);
+    std::vector<std::string> all;
+    for (const auto& [name, value] : variables)
+        all.push_back(name + "=" + value);
+    return all;
+}
+
+/// An application that says nothing for so long hangs: the slowest one waits for answers for 10 s.
+constexpr int kSilenceMs = 60'000;
+
+// A line a thread: its name, the kernel function it sleeps in, and its system call's number and arguments.
+std::string threads_of(pid_t process) {
+    std::string lines;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+        for (const char* what : {"comm", "wchan", "syscall"}) {
+            std::string word;
+            std::getline(std::ifstream(task.path() / what), word);
+            lines += word + " ";
+        }
+        lines += "\n";
+    }
+    return lines;
 }
 
 }  // namespace
@@ -214,28 +266,27 @@ void FakeHost::send_copy(std::uint32_t request) {
 Application::Application(const std::string& segment, const std::string& way, int launches,
                          const std::vector<std::string>& environment, const char* program) {
     int in[2], out[2];
-    if (pipe(in) != 0 || pipe(out) != 0)
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
         throw std::runtime_error("pipe");
-    pid_ = fork();
-    if (pid_ == 0) {
-        dup2(in[0], 0);
-        dup2(out[1], 1);
-        for (const int end : {in[0], in[1], out[0], out[1]})
-            close(end);
-        setenv("LD_PRELOAD", real_driver ? agent_file().c_str() : EGPU_AGENT ":" EGPU_MOCK_DRIVER, 1);
-        unsetenv("EGPU_SEGMENT");
-        if (!segment.empty())
-            setenv("EGPU_SEGMENT", segment.c_str(), 1);
-        for (const std::string& variable : environment)
-            putenv(const_cast<char*>(variable.c_str()));
-        const std::string count = std::to_string(launches);
-        execl(program_file(program).c_str(), "application", way.c_str(), count.c_str(), static_cast<char*>(nullptr));
-        _exit(127);
-    }
+    std::vector<std::string> words = {"application", way, std::to_string(launches)};
+    std::vector<std::string> variables = environment_of(segment, environment);
+    // Not fork: the fake host's thread may hold a lock of the allocator, which the child would wait for.
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    const int failed = posix_spawn(&pid_, program_file(program).c_str(), &actions, nullptr, pointers(words).data(),
+                                   pointers(variables).data());
+    posix_spawn_file_actions_destroy(&actions);
     close(in[0]);
     close(out[1]);
     input_ = in[1];
     output_ = out[0];
+    if (failed != 0) {
+        close(input_);
+        close(output_);
+        throw std::runtime_error("cannot start " + program_file(program) + ": " + std::strerror(failed));
+    }
 }
 
 Application::~Application() {
@@ -252,20 +303,29 @@ void Application::send(const std::string& text) {
         throw std::runtime_error("write");
 }
 
-void Application::wait_for(const std::string& text) {
+bool Application::read_more() {
+    pollfd output{output_, POLLIN, 0};
+    if (poll(&output, 1, kSilenceMs) == 0) {
+        text_ += "\nhangs:\n" + threads_of(pid_);
+        kill(pid_, SIGKILL);
+    }
     char buffer[512];
-    while (text_.find(text) == std::string::npos) {
-        const ssize_t got = read(output_, buffer, sizeof(buffer));
-        if (got <= 0)
-            throw std::runtime_error("the application ended: " + text_);
+    const ssize_t got = read(output_, buffer, sizeof(buffer));
+    if (got > 0)
         text_.append(buffer, static_cast<std::size_t>(got));
+    return got > 0;
+}
+
+void Application::wait_for(const std::string& text) {
+    while (text_.find(text) == std::string::npos) {
+        if (!read_more())
+            throw std::runtime_error("the application ended: " + text_);
     }
 }
 
 Outcome Application::wait() {
-    char buffer[512];
-    for (ssize_t got; (got = read(output_, buffer, sizeof(buffer))) > 0;)
-        text_.append(buffer, static_cast<std::size_t>(got));
+    while (read_more()) {
+    }
     int status = 0;
     waitpid(pid_, &status, 0);
     pid_ = -1;

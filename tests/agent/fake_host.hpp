@@ -94,9 +94,12 @@ public:
     void send(const std::string& text);
     /// Waits until it printed this.
     void wait_for(const std::string& text);
+    /// Until it ended. One that says nothing for a minute is ended, its threads in the output.
     Outcome wait();
 
 private:
+    bool read_more();
+
     pid_t pid_ = -1;
     int input_ = -1, output_ = -1;
     std::string text_;
