@@ -26,7 +26,7 @@ constexpr Unavailable kUserRing{
     "nothing is sent to a program while it runs", "an option (EGPU_OPTION) is set when the probe is attached", {}};
 constexpr Unavailable kApplicationMemory{
     "no program reads memory of the application: a fault on a GPU can't be undone",
-    "egpu_value(ctx, &value, sizeof(value)) gives the value that an access moves (at gpu/store, gpu/load_return and "
+    "egpu_value(ctx, &value, sizeof(value)) stores in value what an access moves (at gpu/store, gpu/load_return and "
     "gpu/atomic_return), egpu_arg(ctx, n) a kernel's parameter",
     {},
     true};
@@ -37,7 +37,7 @@ constexpr Unavailable kProcess{
 constexpr Unavailable kLock{
     "threads that wait for each other can stop a GPU for ever, and this one has thousands that would come at once",
     "count with __sync_fetch_and_add, without a lock; egpu_min and egpu_max keep extremes; for other updates use "
-    "__sync_val_compare_and_swap in a loop with a small bound",
+    "__sync_val_compare_and_swap in a loop with a small bound, which is approximate",
     {}};
 constexpr Unavailable kStack{"a thread of a GPU keeps no stack of its calls",
                              "use ctx->site and ctx->kernel: they name the line and the kernel",

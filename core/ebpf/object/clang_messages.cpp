@@ -130,7 +130,7 @@ std::string hint_for(std::string_view text) {
     if (has(text, "'bpf/bpf_helpers.h' file not found"))
         return "bpf/bpf_helpers.h comes with libbpf: apt install libbpf-dev";
     if (has(text, "undeclared identifier") && is_of_cuda(name))
-        return "a program has ctx->thread, ctx->block, ctx->block_dim and ctx->grid_dim";
+        return "a program has ctx->thread.x, ctx->block.x, ctx->block_dim.x, ctx->grid_dim.x, and .y and .z of each";
     if (has(text, "unable to create target"))
         return "this clang can't make eBPF: set EGPU_CLANG to one that can";
     return has(text, "undeclared function") || has(text, "implicit declaration of function") ? meant_helper(name) : "";

@@ -1,4 +1,4 @@
-// EGPU-B061: ctx->thread, ctx->block, ctx->block_dim
+// EGPU-B061: ctx->thread.x, ctx->block.x, ctx->block_dim.x
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 // The names of CUDA C. Mended:
 // -	if (count && threadIdx.x == 0)

@@ -94,8 +94,9 @@ Verdict check_context(const Scene& scene, const MemoryAccess& access) {
                               : fmt::format("'{}' is not known at {}", field->name, to_section(scene.program.point));
         refusal.why = is_latency ? "a latency is known when the value has arrived, and this program runs before"
                                  : "it is a launch's time from its first thread to enter to its last to leave";
-        refusal.fix = is_latency ? "run the program at gpu/load_return or gpu/atomic_return"
-                                 : "use SEC(\"gpu.grid/kernel_exit\")";
+        refusal.fix = is_latency
+                          ? "run the program at gpu/load_return or gpu/atomic_return; a space may follow, as in .global"
+                          : "use SEC(\"gpu.grid/kernel_exit\")";
         return refusal;
     }
     return std::nullopt;

@@ -28,7 +28,8 @@ Verdict check_event(const Scene& scene, const Helper& called) {
     refusal.code = "EGPU-V019";
     refusal.message = fmt::format("there is no value at {}", scene.program.section);
     refusal.why = "a stored value is known at gpu/store, a loaded or exchanged one when it has arrived";
-    refusal.fix = "run the program at gpu/store, gpu/load_return or gpu/atomic_return";
+    refusal.fix =
+        "run the program at gpu/store, gpu/load_return or gpu/atomic_return; a space may follow, as in .global";
     return refusal;
 }
 

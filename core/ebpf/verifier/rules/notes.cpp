@@ -17,7 +17,7 @@ std::optional<Refusal> note_map_varies(const Scene& scene, const Helper& called)
     Refusal note;
     note.code = "EGPU-V054";
     note.message = fmt::format("which map {} gets is known only when the program runs", called.name);
-    note.why = "this version must know the map where the probe is injected, and will refuse it there";
+    note.why = "egpu has to know the map where the probe is injected, and refuses it there";
     note.fix =
         "look up in both maps before the branch and choose between the results; or use one array with the choice as "
         "index";
@@ -29,7 +29,7 @@ static Refusal note_record_place() {
     Refusal note;
     note.code = "EGPU-V056";
     note.message = "what is sent is read at a place known only when the program runs";
-    note.why = "this version takes it from a variable or a constant: the probe will be refused where it is injected";
+    note.why = "egpu takes it from a variable or a constant only: the probe is refused where it is injected";
     note.fix = "copy it to a local variable, and pass its address";
     return note;
 }
@@ -46,7 +46,7 @@ std::optional<Refusal> note_argument_place(const Scene& scene, const MemoryAcces
     note.code = "EGPU-V056";
     note.message = fmt::format("the {} for {} '{}' {}", what, map.is_array() ? "array" : "hash", map.name,
                                varies ? "is read at a place known only when the program runs" : "is read in a map");
-    note.why = "this version takes it from a variable or a constant: the probe will be refused where it is injected";
+    note.why = "egpu takes it from a variable or a constant only: the probe is refused where it is injected";
     note.fix = access.is_key ? map.is_array() ? "copy the index to a local __u32 variable, and pass its address"
                                               : "copy the key to a local variable, and pass its address"
                              : "copy the value to a local variable, and pass its address";
@@ -57,7 +57,7 @@ Refusal note_constant_index() {
     Refusal note;
     note.code = "EGPU-V055";
     note.message = "a constant table is read at an index known only when the program runs";
-    note.why = "this version can't do that: the probe will be refused where it is injected";
+    note.why = "egpu can't do that yet: the probe is refused where it is injected";
     note.fix = "use an array map, or a switch over the values";
     return note;
 }

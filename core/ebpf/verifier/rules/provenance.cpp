@@ -18,10 +18,11 @@ Refusal not_a_pointer(const Scene& scene, const MemoryAccess& access) {
             "a fault on a GPU can't be undone: it would end the application; programs see addresses as numbers only";
         const Event event = scene.program.point.event;
         const bool has_value = event == Event::store || waits_for_value(event);
-        refusal.fix = has_value
-                          ? "egpu_value(ctx, &value, sizeof(value)) gives the value that the instruction itself moves"
-                          : "see values where they are moved: egpu_value(ctx, &value, sizeof(value)) gives them at "
-                            "gpu/store, gpu/load_return and gpu/atomic_return";
+        refusal.fix =
+            has_value
+                ? "egpu_value(ctx, &value, sizeof(value)) stores in value what the instruction itself moves"
+                : "see values where they are moved: egpu_value(ctx, &value, sizeof(value)) stores one in value at "
+                  "gpu/store, gpu/load_return and gpu/atomic_return";
         return refusal;
     }
     refusal.code = "EGPU-V005";

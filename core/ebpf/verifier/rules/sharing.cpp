@@ -43,7 +43,8 @@ const Update* update_in_place(const Scene& scene) {
     return nullptr;
 }
 
-constexpr const char* kTryInLoop = "else __sync_val_compare_and_swap in a loop with a small bound";
+constexpr const char* kTryInLoop =
+    "else __sync_val_compare_and_swap in a loop with a small bound, which is approximate";
 
 /// "previous" of "r->previous".
 std::string member_of(const std::string& expression) {
@@ -63,7 +64,7 @@ std::string atomic_instead(const Update& update, const MapDefinition& map, std::
     const bool counts = update.written == "++" || update.written == "--";
     const std::string written = counts ? std::string(update.written) : fmt::format(" {} n", update.written);
     if (*update.atomic == '\0')
-        return fix + "__sync_val_compare_and_swap in a loop with a small bound";
+        return fix + "__sync_val_compare_and_swap in a loop with a small bound, which is approximate";
     return fix + fmt::format("__sync_fetch_and_{}({}, {}) instead of {}{}", update.atomic, address, counts ? "1" : "n",
                              value, written);
 }
