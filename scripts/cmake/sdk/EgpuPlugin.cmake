@@ -168,5 +168,5 @@ function(_egpu_add_plugin_test name file)
   endif()
   add_test(NAME ${name} COMMAND "${EGPU_PROGRAM}" plugin test --plugin $<TARGET_FILE:${name}> "${file}"
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endfunction()
