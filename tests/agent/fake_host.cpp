@@ -73,6 +73,9 @@ void append(std::vector<std::byte>& body, const void* data, std::size_t bytes) {
 segment::SegmentRequest request_for(const HostOptions& options) {
     segment::SegmentRequest request;
     request.maps = {{"test/map", 4, 8, 16, 2, false, options.adds_up, 0}};
+    if (options.is_ring)
+        request.maps = {
+            {.name = "test/ring", .value_bytes = 1024, .capacity = 5, .is_array = true, .ring_bytes = 4096}};
     request.kernel_capacity = 16;
     request.ring_bytes = 4096;  // smaller than what is sent through it
     request.wait_ms = options.wait_ms;
@@ -135,8 +138,8 @@ FakeHost::FakeHost(const HostOptions& options) : options_(options) {
     if (!created)
         throw std::runtime_error(created.error().message);
     segment_ = std::make_unique<segment::OwnedSegment>(std::move(*created));
-    const std::uint32_t key = 1;
-    segment_->publish_key(0, std::as_bytes(std::span(&key, 1)));
+    if (const std::uint32_t key = 1; !options.is_ring)
+        segment_->publish_key(0, std::as_bytes(std::span(&key, 1)));
     receiver_ = segment::MessageReceiver(view().to_host());
     sender_ = segment::MessageSender(view().to_agent());
     thread_ = std::thread([this] { serve(); });

@@ -27,6 +27,7 @@ struct HostOptions {
     std::uint64_t table_offset = 0;
     std::uint32_t wait_ms = 2000;
     bool adds_up = true;         ///< what the map says of its values
+    bool is_ring = false;        ///< the map is a ring buffer of 4096 bytes
     std::uint32_t late_ms = 0;   ///< the kernels and copies come so much later
     bool names_at_once = false;  ///< the kernels come at once, and again with the copies
     std::uint64_t gpu_memory_limit = 64u << 20;

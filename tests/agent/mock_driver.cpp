@@ -2,12 +2,13 @@
 // A driver that loads, launches and copies just enough to show what the agent does: "device" memory is host memory, a
 // kernel is a name in a text. Lines of the text say how it behaves:
 //   mock-add            a launch adds 1 to the word at egpu_table[0], and to that at egpu_table[1] where there is one
+//   mock-sends          a launch sends to the ring buffer at egpu_table[0] (mock_rings.cpp)
 //   mock-registers N, mock-local N, mock-launch-error N, mock-time N (ns of a launch, for each block in x)
 //   mock-bank           a launch reads app_table from this module, which must have been refreshed (mock_constants.cpp)
-// Two devices, any number of contexts. As on a real one, a module's function launches in its context only, and what a
-// context allocated is gone with it: a copy that still writes there is counted (mock_counts), with what was loaded
-// outside relaxed capture mode. The environment variable MOCK_COPY_ERROR=N makes copies from the device fail with N
-// after the first. MOCK_DEVICE=NAME names the devices.
+// Two devices, any number of contexts. A module's function launches in its context only, and what a context allocated
+// goes with it: a copy that still writes there is counted (mock_counts), as is what was loaded outside relaxed capture
+// mode. MOCK_COPY_ERROR=N: copies from the device fail with N after the first. MOCK_DEVICE=NAME names the devices.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include "mock_constants.hpp"
 #include "mock_events.hpp"
 #include "mock_graphs.hpp"
+#include "mock_rings.hpp"
 
 struct CUctx_st {
     CUdevice device = 0;
@@ -58,9 +60,8 @@ CUctx_st primary[2] = {{0, {}}, {1, {}}};
 std::vector<std::pair<char*, std::size_t>> lost_memory;
 thread_local CUcontext current = nullptr;
 thread_local std::vector<CUcontext> stack;
-int primary_references[2] = {};
+int primary_references[2] = {}, stray_writes = 0, occupancy_calls = 0;
 int launches_of_originals = 0, launches_of_copies = 0, copies_from_device = 0, outside_relaxed = 0;
-int stray_writes = 0, occupancy_calls = 0;
 
 template <typename Handle>
 Function* function_of(Handle handle) {
@@ -92,11 +93,9 @@ CUcontext context_of(CUstream stream) {
 }
 
 bool is_lost(std::uint64_t address) {
-    for (const auto& [begin, bytes] : lost_memory)
-        if (address >= reinterpret_cast<std::uint64_t>(begin) &&
-            address < reinterpret_cast<std::uint64_t>(begin) + bytes)
-            return true;
-    return false;
+    return std::any_of(lost_memory.begin(), lost_memory.end(), [address](const auto& lost) {
+        return address - reinterpret_cast<std::uint64_t>(lost.first) < lost.second;
+    });
 }
 
 // With the context all that it allocated goes. It is kept here, so that whoever writes to it can be told.
@@ -121,6 +120,8 @@ CUresult run(Function* function, CUstream stream, unsigned int blocks) {
     mock_ran(is_copy, static_cast<unsigned long long>(module.number("mock-time", 0)) * blocks);
     if (module.has("mock-bank"))
         mock_reads_bank(stream, module.globals["app_table"]);
+    if (is_copy && module.has("mock-sends"))
+        mock_sends(module.globals["egpu_table"][0]);
     if (!is_copy || !module.has("mock-add"))
         return CUDA_SUCCESS;
     for (const std::uint64_t address : module.globals["egpu_table"]) {
@@ -433,16 +434,15 @@ CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream
 // As the real one: by name, version and flags, always one of the exports.
 static void* export_for(const char* name, int version, cuuint64_t flags);
 
-CUresult cuGetProcAddress(const char* symbol, void** answer, int version, cuuint64_t flags) {
-    *answer = export_for(symbol, version, flags);
-    return *answer != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
 CUresult cuGetProcAddress_v2(const char* symbol, void** answer, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
     *answer = export_for(symbol, version, flags);
     if (status != nullptr)
         *status = *answer != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *answer != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+CUresult cuGetProcAddress(const char* symbol, void** answer, int version, cuuint64_t flags) {
+    return cuGetProcAddress_v2(symbol, answer, version, flags, nullptr);
 }
 
 static void* export_for(const char* name, int version, cuuint64_t flags) {

@@ -329,6 +329,27 @@ TEST(Session, DrainsOnRequestAndTwentyTimesASecond) {
     EXPECT_EQ(host.counted(), 20u);
 }
 
+// Where one record fills a chunk, a slow thread may fill the next one before its turn: no thread could begin that.
+TEST(Session, ARingWhoseNextChunkIsFullAlreadyGoesOn) {
+    HostOptions options;
+    options.copy_lines = "// mock-sends\n";
+    options.is_ring = true;
+    FakeHost host(options);
+    Application application(host.name(), "wait-for-input");
+    application.wait_for("running");
+    egpu_record_ring& ring = *host.view().record_ring(0).control;
+    for (int turn = 0; turn < 500 && segment::load_acquire(ring.written) < 1024; ++turn)
+        usleep(10'000);
+    EXPECT_EQ(segment::load_acquire(ring.written), 1024u) << "both, while the program runs";
+    segment::store_release(ring.read, std::uint64_t{1024});
+    application.send("\n");
+    EXPECT_TRUE(application.wait().ok());
+    constexpr std::uint64_t kSent = 21;
+    const std::uint64_t received = segment::load_acquire(ring.written) / 512;
+    EXPECT_GE(received, 9u) << "all chunks are of use again";
+    EXPECT_EQ(received + segment::load_relaxed(ring.dropped) + ring.behind / 512, kSent);
+}
+
 TEST(Session, TheApplicationKilledLosesAtMostTheLastMoment) {
     FakeHost host({});
     Application application(host.name(), "long");

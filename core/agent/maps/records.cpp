@@ -40,13 +40,15 @@ struct Header {
     /// Bytes given out of all chunks, those of this one counted from its start.
     std::uint64_t given(std::uint32_t chunk_bytes, std::uint64_t first) const {
         std::uint64_t bytes = 0;
-        for (std::uint64_t chunk = first; chunk < first + RingBuffer::kChunks; ++chunk) {
-            const std::uint32_t of_chunk = given_of(chunk);
-            bytes += of_chunk < chunk_bytes ? of_chunk : chunk_bytes;
-        }
+        for (std::uint64_t chunk = first; chunk < first + RingBuffer::kChunks; ++chunk)
+            bytes += taken_of(chunk, chunk_bytes);
         return bytes;
     }
-    std::uint32_t given_of(std::uint64_t chunk) const { return static_cast<std::uint32_t>(words[place_of(chunk)]); }
+    /// Bytes of a chunk that are a record's or filled up: threads that found no room have asked for more.
+    std::uint32_t taken_of(std::uint64_t chunk, std::uint32_t chunk_bytes) const {
+        const auto given = static_cast<std::uint32_t>(words[place_of(chunk)]);
+        return given < chunk_bytes ? given : chunk_bytes;
+    }
     std::uint32_t written_of(std::uint64_t chunk) const {
         return static_cast<std::uint32_t>(earlier[place_of(chunk)] >> 32);
     }
@@ -105,18 +107,33 @@ CUresult move(const Place& place, CUdeviceptr from, std::uint64_t bytes, segment
     return CUDA_SUCCESS;
 }
 
+/// What slow threads put into a chunk whose turn has not come, so that it was given back before: where all that was
+/// given out is written. Each of them once, since it is given back.
+CUresult take_early(const Place& place, const Ring& ring, const Header& header, std::uint64_t chunk, Position& position,
+                    segment::RecordWriter& writer) {
+    const std::uint32_t bytes = header.taken_of(chunk, ring.layout.chunk_bytes());
+    if (bytes == 0 || header.written_of(chunk) != bytes || bytes > writer.room())
+        return CUDA_SUCCESS;
+    CUresult result = move(place, ring.chunk(chunk), bytes, writer);
+    if (result == CUDA_SUCCESS)
+        result = give_back(place, ring.word(chunk));
+    position.behind -= bytes < position.behind ? bytes : position.behind;
+    return result;
+}
+
 /// Takes whole chunks, and of the last one what is written: where not everything that was given out is, nothing, since
 /// it isn't known what of it is. `*chunks`: how many were emptied.
 CUresult take(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer, int* chunks) {
+    *chunks = 0;
     Header header;
     CUresult result = read_header(place, ring, header);
     if (result != CUDA_SUCCESS)
         return result;
-    position.dropped = header.dropped();
-    position.behind = header.given(ring.layout.chunk_bytes(), position.chunk) - position.bytes;
     const std::uint32_t whole = ring.layout.chunk_bytes();
-    for (*chunks = 0; *chunks < static_cast<int>(RingBuffer::kChunks);) {
-        const std::uint32_t given = header.given_of(position.chunk), end = given < whole ? given : whole;
+    position.dropped = header.dropped();
+    position.behind = header.given(whole, position.chunk) - position.bytes;
+    for (; *chunks < static_cast<int>(RingBuffer::kChunks); ++*chunks) {
+        const std::uint32_t end = header.taken_of(position.chunk, whole);
         if (header.written_of(position.chunk) != end || end < position.bytes)
             return CUDA_SUCCESS;
         const std::uint64_t bytes = end - position.bytes;
@@ -127,31 +144,31 @@ CUresult take(const Place& place, const Ring& ring, Position& position, segment:
             return result;
         position.bytes = end;
         position.behind -= bytes < position.behind ? bytes : position.behind;
-        // The present chunk stays as it is, also when it is full: threads would begin with it again.
-        if (end != whole || header.begun() == position.chunk)
+        if (end != whole)
             return CUDA_SUCCESS;
+        // The present chunk stays as it is, also when it is full: threads would begin with it again. They begin the
+        // next one where it is not full; where slow threads have filled that, nobody would ever. (The header is older
+        // than what was given back since.)
+        if (header.begun() == position.chunk) {
+            const std::uint64_t next = position.chunk + 1;
+            const bool is_stuck = *chunks == 0 && header.taken_of(next, whole) == whole;
+            return is_stuck ? take_early(place, ring, header, next, position, writer) : CUDA_SUCCESS;
+        }
         if (result = give_back(place, ring.word(position.chunk)); result != CUDA_SUCCESS)
             return result;
         ++position.chunk;
         position.bytes = 0;
-        ++*chunks;
     }
     return CUDA_SUCCESS;
 }
 
-/// What threads put into chunks whose turn has not come: they had been slow when those were given back.
-CUresult take_early(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer) {
+/// Of all chunks whose turn will not come any more.
+CUresult take_all_early(const Place& place, const Ring& ring, Position& position, segment::RecordWriter& writer) {
     Header header;
     CUresult result = read_header(place, ring, header);
     for (std::uint64_t chunk = position.chunk + 1; chunk < position.chunk + RingBuffer::kChunks; ++chunk) {
-        const std::uint32_t given = header.given_of(chunk);
-        const bool is_early = chunk > header.begun() && given != 0 && given < ring.layout.chunk_bytes();
-        if (result != CUDA_SUCCESS || !is_early || header.written_of(chunk) != given || given > writer.room())
-            continue;
-        result = move(place, ring.chunk(chunk), given, writer);
-        if (result == CUDA_SUCCESS)
-            result = give_back(place, ring.word(chunk));
-        position.behind -= given < position.behind ? given : position.behind;
+        if (result == CUDA_SUCCESS && chunk > header.begun())
+            result = take_early(place, ring, header, chunk, position, writer);
     }
     return result;
 }
@@ -181,7 +198,7 @@ CUresult take_records(std::uint32_t map, std::uint32_t places, bool last) {
         for (int turn = 0; result == CUDA_SUCCESS && turn < kMostTurns && chunks > 1; ++turn)
             result = take(place, ring, positions[map][i], writer, &chunks);
         if (result == CUDA_SUCCESS && last)
-            result = take_early(place, ring, positions[map][i], writer);
+            result = take_all_early(place, ring, positions[map][i], writer);
         if (result != CUDA_SUCCESS)
             return result;
         if (chunks > static_cast<int>(RingBuffer::kChunks) / 2)

@@ -75,16 +75,20 @@ std::vector<std::string> Emitter::key_words(std::uint32_t at, std::uint32_t key_
     return words;
 }
 
-/// maps::hashed() over the words.
+/// maps::hashed() over the words, and maps::hash_of_key().
 std::string Emitter::hash_of(const std::vector<std::string>& words) {
     const std::string hash = registers_.b64(), high = registers_.b64();
-    emit(fmt::format("mov.u64 {}, 0", hash));
-    for (const auto& word : words) {
-        emit(fmt::format("xor.b64 {}, {}, {}", hash, hash, word));
+    const auto spread = [&] {
         emit(fmt::format("mul.lo.s64 {}, {}, {}", hash, hash, literal64(maps::kHashFactor)));
         emit(fmt::format("shr.u64 {}, {}, 32", high, hash));
         emit(fmt::format("xor.b64 {}, {}, {}", hash, hash, high));
+    };
+    emit(fmt::format("mov.u64 {}, 0", hash));
+    for (const auto& word : words) {
+        emit(fmt::format("xor.b64 {}, {}, {}", hash, hash, word));
+        spread();
     }
+    spread();
     return hash;
 }
 

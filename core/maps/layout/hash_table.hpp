@@ -48,5 +48,10 @@ constexpr std::uint64_t hashed(std::uint64_t before, std::uint64_t word) {
     const std::uint64_t product = (before ^ word) * kHashFactor;
     return product ^ (product >> 32);
 }
+/// The hash of a key by that of its last word. Once more: a multiplication moves nothing down, so that after one fold
+/// the low bits of words that differ in their highest bits only are all the same.
+constexpr std::uint64_t hash_of_key(std::uint64_t hash) {
+    return hashed(hash, 0);
+}
 
 }  // namespace egpu::maps
