@@ -94,7 +94,7 @@ std::string first_line(const SessionView& view, const host::RunFacts& facts) {
     if (const auto programs = refused_programs(view); programs != 0)
         line +=
             fmt::format(", {} of {} refused", format_count(programs), counted(view.catalogue.probes.size(), "program"));
-    else if (refused == 0 && lookups == 0 && records == 0)
+    else if (refused == 0 && lookups == 0 && records == 0 && view.drained)
         line += ", nothing dropped";
     if (refused != 0)
         line += fmt::format(", {} dropped", counted(refused, "key"));
@@ -313,7 +313,8 @@ void add_own_maps(const SessionView& view, bool ended, std::vector<std::string>&
             continue;
         if (data.map->definition.is_ring()) {
             lines.emplace_back();
-            lines.push_back(fmt::format("  {}: {}", data.map->name, ring_text(data)));
+            const std::string unsure = ended && !view.drained ? " (at least: there was no copy of it at the end)" : "";
+            lines.push_back(fmt::format("  {}: {}{}", data.map->name, ring_text(data), unsure));
             continue;
         }
         const auto rows = host::read_rows(data, view.catalogue);

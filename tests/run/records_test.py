@@ -12,6 +12,7 @@ from harness import EGPU, SOURCE, WORKLOAD, case, check, end, equal, finish, obs
 DATA = os.path.join(SOURCE, "tests", "data", "ebpf", "inject")
 RECORDS = os.path.join(DATA, "records.bpf.c")
 PRINTS = os.path.join(DATA, "prints.bpf.c")
+FLOODS = os.path.join(DATA, "floods.bpf.c")
 
 
 def rings(summary):
@@ -26,17 +27,21 @@ def counted(summary, index):
 def sums():
     elements, launches = 6000, 2
     done, summary = observed([WORKLOAD, "vecadd", "--elements", str(elements), "--launches", str(launches)],
-                             probes=(RECORDS,))
+                             probes=(RECORDS, FLOODS))
     text = done.stderr.decode()
     equal(done.returncode, 0, text)
+    flood = rings(summary)["floods/records"]
+    threads = -(-elements // 256) * 256 * launches
+    equal(flood["records"] + flood["dropped"], threads, "records that fill a chunk")
+    check(flood["dropped"] > 0, f"three of a warp's 32 find room: {flood}")
     accesses, warps = rings(summary)["records/accesses"], rings(summary)["records/warps"]
     equal(accesses["records"] + accesses["dropped"], 3 * elements * launches, "accesses")
-    check(warps["records"] + warps["dropped"] > 0 and warps["dropped"] > 0, f"a ring of 4 KiB is too small: {warps}")
-    equal(summary["dropped_records"], accesses["dropped"] + warps["dropped"], "all that was dropped")
-    for ring in (accesses, warps):
+    equal(warps["records"] + warps["dropped"], counted(summary, 1), "warps")
+    equal(summary["dropped_records"], sum(ring["dropped"] for ring in summary["ring_buffers"]), "all that was dropped")
+    for ring in (accesses, warps, flood):
         equal((ring["bytes_left_on_gpu"], ring["damaged"]), (0, False), ring["map"])
     check(not summary["session"]["complete"], "records were dropped: not complete")
-    check("of ring buffer records/warps were dropped: it was full" in text, text)
+    check("of ring buffer floods/records were dropped: it was full" in text, text)
     check(f"records/accesses: {accesses['records']:,}".replace(",", " ") in text, text)
 
 
@@ -168,10 +173,46 @@ def expected():
         path = os.path.join(folder, "set.yaml")
         for bound, code in (("equals: 0", 3), ("at_least: 1", 0)):
             with open(path, "w", encoding="utf-8") as file:
-                file.write(f"egpu: 1\nname: set\nprobes:\n  - {{ source: {RECORDS} }}\n"
+                file.write(f"egpu: 1\nname: set\nprobes:\n  - {{ source: {FLOODS} }}\n"
                            f"expect:\n  - {{ metric: session.dropped_records, {bound} }}\n")
             done, _ = observed([WORKLOAD, "vecadd", "--elements", "6000", "--launches", "2"], probes=(path,))
             equal(done.returncode, code, f"{bound}: " + done.stderr.decode())
+
+
+@case("what is not known of dropped records is not expected to be 0")
+def not_known():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "set.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"egpu: 1\nname: set\nprobes:\n  - {{ source: {FLOODS} }}\n"
+                       "expect:\n  - { metric: session.dropped_records, equals: 0 }\n")
+        # Ran nowhere: there is no room for its map.
+        done, summary = observed([WORKLOAD, "vecadd", "--elements", "600", "--launches", "1"], probes=(path,),
+                                 options=("--gpu-memory", "1 KiB"))
+        equal(done.returncode, 3, done.stderr.decode())
+        check(b"no launch was instrumented" in done.stderr, done.stderr.decode())
+        equal((rings(summary)["floods/records"]["records"], rings(summary)["floods/records"]["dropped"]), (None, None),
+              "numbers")
+        # Killed: there was no copy at the end.
+        done, summary = observed(["/bin/sh", "-c", f"{WORKLOAD} loop --seconds 30 & sleep 1; kill -9 $!; exit 0"],
+                                 probes=(path,))
+        equal(done.returncode, 3, done.stderr.decode())
+        check(b"nothing dropped" not in done.stderr and b"the maps were not copied at the end" in done.stderr,
+              done.stderr.decode())
+        equal(rings(summary)["floods/records"]["bound"], "at_least", "numbers")
+
+
+@case("a ring's size in a probe set is a power of two")
+def ring_size():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "set.yaml")
+        for size, code in ((5000, 1), (2048, 1), (1 << 31, 1), (8192, 0), (1 << 30, 0)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"egpu: 1\nname: set\nprobes:\n  - {{ source: {FLOODS} }}\n"
+                           f"maps: {{ floods/records: {{ max_entries: {size} }} }}\n")
+            done = subprocess.run([EGPU, "check", path], capture_output=True, timeout=60)
+            equal(done.returncode, code, f"{size}: " + done.stderr.decode())
+            check(code == 0 or b"set.yaml:5:" in done.stderr and b"EGPU-S014" in done.stderr, done.stderr.decode())
 
 
 finish()

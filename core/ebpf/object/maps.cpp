@@ -178,8 +178,7 @@ Status Reader::check_sizes(const RawMap& raw, const MapDefinition& map) const {
         if (map.value_bytes > kLargestRecord)
             return refused("EGPU-B022", fmt::format("has records of {} bytes", map.value_bytes),
                            fmt::format("a record has at most {} bytes", kLargestRecord));
-        const bool power = map.max_entries != 0 && (map.max_entries & (map.max_entries - 1)) == 0;
-        return power && map.max_entries >= kSmallestRing && map.max_entries <= kLargestRing
+        return is_ring_size(map.max_entries)
                    ? ok()
                    : refused("EGPU-B022", fmt::format("has {} bytes", map.max_entries),
                              fmt::format("a ring buffer's max_entries is a power of two, {} to {}: its bytes",

@@ -51,6 +51,10 @@ enum class Placement { device, mapped, linux_kernel };
 
 /// Bytes of a ring buffer, and of a record in one: what fits a chunk of the smallest one (maps/layout/ring_buffer.hpp).
 inline constexpr std::uint32_t kSmallestRing = 4096, kLargestRing = 1u << 30, kLargestRecord = 504;
+/// A ring buffer's max_entries: its bytes, a power of two.
+constexpr bool is_ring_size(std::uint64_t bytes) {
+    return bytes >= kSmallestRing && bytes <= kLargestRing && (bytes & (bytes - 1)) == 0;
+}
 
 struct MapDefinition {
     std::string name;

@@ -313,6 +313,15 @@ void take_session_figure(ExpectationResult& result, const SessionView& view, dou
             result.value = static_cast<Quantity>(value);
     if (!result.value)
         result.reason = "the session has no such figure";
+    if (name == "refused_lookups" || name == "dropped_records") {  // told by the GPU
+        if (instrumented == 0) {
+            result.value.reset();
+            result.reason = "no launch was instrumented";
+        } else if (!view.drained) {
+            result.at_least = true;
+            result.reason = "the maps were not copied at the end";
+        }
+    }
     if (view.other_processes != 0 && name.starts_with("launches")) {
         result.at_least = true;
         result.reason = "other processes of the application were not observed";

@@ -13,6 +13,7 @@
 #include "host/export/overhead_json.hpp"
 #include "host/findings/findings.hpp"
 #include "host/findings/overhead.hpp"
+#include "host/view/map_users.hpp"
 
 namespace egpu::host {
 namespace {
@@ -130,12 +131,21 @@ ordered_json probe_json(const Probe& probe) {
             {"detached_at", time_or_null(probe.detached_unix_ms)}};
 }
 
-ordered_json ring_json(const MapData& data) {
-    return {{"map", data.map->name},
-            {"records", data.ring->records},
-            {"dropped", data.ring->dropped},
-            {"bytes_left_on_gpu", data.ring->behind},
-            {"damaged", data.ring->damaged}};
+/// Numbers are null where no program ran that sends to it, and at least these where there was no copy at the end.
+ordered_json ring_json(const SessionView& view, const MapData& data) {
+    const std::string why =
+        view.instrumented_launches() == 0 ? "no launch was instrumented" : why_not_counted(view, data);
+    const auto known = [&](std::uint64_t number) { return why.empty() ? ordered_json(number) : ordered_json(nullptr); };
+    ordered_json ring = {{"map", data.map->name},
+                         {"records", known(data.ring->records)},
+                         {"dropped", known(data.ring->dropped)},
+                         {"bytes_left_on_gpu", known(data.ring->behind)},
+                         {"damaged", data.ring->damaged}};
+    if (!why.empty())
+        ring["reason"] = why;
+    else if (!view.drained)
+        ring["bound"] = "at_least";
+    return ring;
 }
 
 }  // namespace
@@ -174,7 +184,7 @@ std::string summary_json(const SessionView& view, const RunFacts& facts) {
     whole["ring_buffers"] = ordered_json::array();
     for (const auto& data : view.maps)
         if (data.ring)
-            whole["ring_buffers"].push_back(ring_json(data));
+            whole["ring_buffers"].push_back(ring_json(view, data));
     whole["dropped_records"] = view.dropped_records();
     whole["refused_keys"] = view.refused_keys();
     whole["refused_lookups"] = view.refused_lookups();

@@ -242,7 +242,14 @@ void EntrySettings::set_map_sizes(const ProbeSet& set) {
                                            fmt::format("{} has no map '{}'", called(entry_), name),
                                            choices(name, names, "it has no maps")));
         } else if (wanted.max_entries) {
-            if (wanted.max_entries->value > kMostEntries)
+            if (map->is_ring() && !ebpf::is_ring_size(wanted.max_entries->value))
+                problems_.push_back(
+                    problem_at(wanted.max_entries->place, "EGPU-S014",
+                               fmt::format("{} is a ring buffer, and has no {} bytes", wanted.name.value,
+                                           wanted.max_entries->value),
+                               fmt::format("a ring buffer's max_entries is a power of two, {} to {}: its bytes",
+                                           ebpf::kSmallestRing, ebpf::kLargestRing)));
+            else if (!map->is_ring() && wanted.max_entries->value > kMostEntries)
                 problems_.push_back(
                     problem_at(wanted.max_entries->place, "EGPU-S014",
                                fmt::format("{} entries are more than a map may have", wanted.max_entries->value),

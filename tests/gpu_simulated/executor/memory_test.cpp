@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory as the host sees it.
 #include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 #include "device.hpp"
 
@@ -52,6 +55,30 @@ TEST(DeviceMemory, FillsAndCopies) {
     std::array<std::uint32_t, 4> words{};
     ASSERT_TRUE(memory.copy_out(words.data(), *a, 16));
     EXPECT_EQ(words, (std::array<std::uint32_t, 4>{0x1122abab, 0x11223344, 0x11223344, 0x11223344}));
+}
+
+// As of a context that goes while another thread copies.
+TEST(DeviceMemory, WhatIsReleasedDuringACopyStaysUntilItEnds) {
+    constexpr std::uint64_t kBytes = std::uint64_t{32} << 20;
+    DeviceMemory memory;
+    for (int round = 0; round < 8; ++round) {
+        const auto a = memory.allocate(kBytes);
+        ASSERT_TRUE(a);
+        ASSERT_TRUE(memory.fill(*a, 7, 1, kBytes));
+        std::atomic<bool> copying{false};
+        std::vector<char> bytes(kBytes);
+        std::thread copier([&] {
+            copying = true;
+            while (memory.copy_out(bytes.data(), *a, kBytes)) {
+            }
+        });
+        while (!copying)
+            std::this_thread::yield();
+        EXPECT_TRUE(memory.release(*a));
+        copier.join();
+        EXPECT_TRUE(bytes == std::vector<char>(kBytes, 7) || bytes == std::vector<char>(kBytes, 0));
+    }
+    EXPECT_EQ(memory.used(), 0U);
 }
 
 TEST(DeviceMemory, CapacityIsKept) {

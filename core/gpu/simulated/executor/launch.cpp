@@ -273,7 +273,7 @@ LaunchResult launch(const Kernel& kernel, Dimensions grid, Dimensions block, std
     if (auto problem = problem_of(kernel, grid, block, dynamic_shared_bytes, parameters.size(), environment)) {
         return refuse(kernel, std::move(*problem));
     }
-    const DeviceMemory::LaunchGuard guard(*environment.memory);
+    const DeviceMemory::UseGuard guard(*environment.memory);
     Launch launch;
     launch.program = kernel.program.get();
     launch.environment = &environment;

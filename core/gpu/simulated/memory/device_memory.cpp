@@ -163,10 +163,10 @@ Result<std::uint64_t> DeviceMemory::allocate(std::uint64_t bytes, std::uint64_t 
     return *address;
 }
 
-/// Takes a block out of the table; its bytes go when no launch can be using them.
+/// Takes a block out of the table; its bytes go when no launch or copy can be using them.
 void DeviceMemory::retire(Blocks::iterator block) {
     generation_.fetch_add(1, std::memory_order_acq_rel);
-    if (launches_ > 0) {
+    if (uses_ > 0) {
         retired_.push_back(std::move(block->second));
     }
     blocks_.erase(block);
@@ -254,6 +254,7 @@ Status DeviceMemory::copy_in(std::uint64_t to, const void* from, std::uint64_t b
     if (bytes == 0) {
         return ok();
     }
+    const UseGuard guard(*this);
     std::byte* const target = host_pointer(to, bytes);
     if (target == nullptr) {
         return out_of_range("a copy to the simulated GPU", to, bytes);
@@ -266,6 +267,7 @@ Status DeviceMemory::copy_out(void* to, std::uint64_t from, std::uint64_t bytes)
     if (bytes == 0) {
         return ok();
     }
+    const UseGuard guard(*this);
     const std::byte* const source = host_pointer(from, bytes);
     if (source == nullptr) {
         return out_of_range("a copy from the simulated GPU", from, bytes);
@@ -278,6 +280,7 @@ Status DeviceMemory::copy(std::uint64_t to, std::uint64_t from, std::uint64_t by
     if (bytes == 0) {
         return ok();
     }
+    const UseGuard guard(*this);
     std::byte* const target = host_pointer(to, bytes);
     const std::byte* const source = host_pointer(from, bytes);
     if (target == nullptr || source == nullptr) {
@@ -297,6 +300,7 @@ Status DeviceMemory::fill(std::uint64_t to, std::uint64_t value, std::uint32_t w
     if (count > ~std::uint64_t{0} / width) {
         return out_of_range("a fill on the simulated GPU", to, count);
     }
+    const UseGuard guard(*this);
     std::byte* const target = host_pointer(to, count * width);
     if (target == nullptr) {
         return out_of_range("a fill on the simulated GPU", to, count * width);
@@ -347,14 +351,14 @@ std::string DeviceMemory::describe_locked(std::uint64_t address) const {
     return "there are no allocations";
 }
 
-DeviceMemory::LaunchGuard::LaunchGuard(DeviceMemory& memory) : memory_(memory) {
+DeviceMemory::UseGuard::UseGuard(const DeviceMemory& memory) : memory_(memory) {
     const std::unique_lock lock(memory_.mutex_);
-    ++memory_.launches_;
+    ++memory_.uses_;
 }
 
-DeviceMemory::LaunchGuard::~LaunchGuard() {
+DeviceMemory::UseGuard::~UseGuard() {
     const std::unique_lock lock(memory_.mutex_);
-    if (--memory_.launches_ == 0) {
+    if (--memory_.uses_ == 0) {
         memory_.retired_.clear();
     }
 }

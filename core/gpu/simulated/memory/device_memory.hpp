@@ -71,8 +71,8 @@ public:
     /// Zeroed memory. Alignment is a power of two, 256 at least. 0 bytes, too many bytes: an error.
     Result<std::uint64_t> allocate(std::uint64_t bytes, std::uint64_t alignment = 256,
                                    AllocationKind kind = AllocationKind::device, std::string name = {});
-    /// Frees an allocation made by `allocate`; its first address only. The bytes stay readable to launches in progress
-    /// until they end, but are found no more.
+    /// Frees an allocation made by `allocate`; its first address only. The bytes stay readable to launches and copies
+    /// in progress until they end, but are found no more.
     Status release(std::uint64_t address);
 
     /// Makes host memory reachable for kernels at its host address. Overlap with another mapping is an error.
@@ -88,7 +88,7 @@ public:
     /// The allocation that an address lies in.
     std::optional<Allocation> find(std::uint64_t address) const;
     /// Where [address, address + bytes) is in this process; nullptr unless one allocation contains it all. Valid until
-    /// the allocation is released.
+    /// the allocation is released, or under a UseGuard.
     std::byte* host_pointer(std::uint64_t address, std::uint64_t bytes) const;
     /// Says where an address is in terms of allocations: "4 bytes past the end of the allocation at 0x... of 1024
     /// bytes".
@@ -105,21 +105,21 @@ public:
     ImageObjects& images() { return images_; }
     const ImageObjects& images() const { return images_; }
 
-    /// For kernels: a look-up without copies. The pointer is valid while a LaunchGuard exists.
+    /// For kernels: a look-up without copies. The pointer is valid while a UseGuard exists.
     const Allocation* lookup(std::uint64_t address) const;
     /// Changes whenever an allocation goes away: cached look-ups from before are void.
     std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-    /// Held by a launch: what is released meanwhile keeps its bytes until the last guard is gone.
-    class LaunchGuard {
+    /// Held by a launch and by a copy: what is released meanwhile keeps its bytes until the last guard is gone.
+    class UseGuard {
     public:
-        explicit LaunchGuard(DeviceMemory& memory);
-        ~LaunchGuard();
-        LaunchGuard(const LaunchGuard&) = delete;
-        LaunchGuard& operator=(const LaunchGuard&) = delete;
+        explicit UseGuard(const DeviceMemory& memory);
+        ~UseGuard();
+        UseGuard(const UseGuard&) = delete;
+        UseGuard& operator=(const UseGuard&) = delete;
 
     private:
-        DeviceMemory& memory_;
+        const DeviceMemory& memory_;
     };
 
 private:
@@ -144,8 +144,8 @@ private:
     int slice_ = -1;            ///< -1: all slices are taken, nothing can be allocated
     std::uint64_t begin_ = 0;   ///< of the slice
     std::uint64_t cursor_ = 0;  ///< where the next allocation is looked for: addresses are reused as late as possible
-    std::vector<std::unique_ptr<Block>> retired_;
-    std::uint32_t launches_ = 0;
+    mutable std::vector<std::unique_ptr<Block>> retired_;
+    mutable std::uint32_t uses_ = 0;
 };
 
 }  // namespace egpu::simulated
