@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -24,6 +23,7 @@
 #include "cli/run_report.hpp"
 #include "cli/run_streams.hpp"
 #include "cli/run_watchers.hpp"
+#include "cli/signal_echoes.hpp"
 #include "cli/supervisor.hpp"
 #include "cli/terminal.hpp"
 #include "host/programs/memory.hpp"
@@ -36,8 +36,6 @@ namespace {
 constexpr std::uint32_t kSummaryInsightsMs = 10'000;
 /// TARGETS E6.0: the application returned 0, and what a set expects did not come about.
 constexpr int kExpectationFailed = 3;
-/// How long after a signal to egpu's group its supervisor may take to pass the same on.
-constexpr std::chrono::milliseconds kEcho{50};
 /// A long compilation, a slow disk: what the end of a session may take without a plugin's calls.
 constexpr std::chrono::milliseconds kEndOfSession{60'000};
 /// A plugin's last on_snapshot and its stop, 2 s each.
@@ -219,14 +217,14 @@ Verdict report_end(const RunPlan& plan, RunOutcome& outcome) {
 }
 
 /// Ctrl-C reaches the application by itself; the second one ends egpu. What was sent to egpu alone is passed on.
-std::function<bool(int, bool)> signal_handler(host::Session& session, const RunOptions& options) {
+std::function<bool(const host::ReceivedSignal&)> signal_handler(host::Session& session, const RunOptions& options) {
     auto interrupts = std::make_shared<int>(0);
-    auto last = std::make_shared<std::map<int, std::chrono::steady_clock::time_point>>();
-    return [&session, &options, interrupts, last](int signal, bool from_terminal) {
-        // Who signals a whole group reaches egpu and its supervisor, which passes it on: that is one signal.
-        const auto now = std::chrono::steady_clock::now();
-        const auto before = std::exchange((*last)[signal], now);
-        if (is_supervised() && !from_terminal && now - before < kEcho)
+    auto echoes = std::make_shared<SignalEchoes>();
+    return [&session, &options, interrupts, echoes](const host::ReceivedSignal& received) {
+        const int signal = received.number;
+        const bool from_terminal = received.from_terminal;
+        if (is_supervised() && !from_terminal &&
+            !echoes->is_new(signal, received.sender == ::getppid(), SignalEchoes::Clock::now()))
             return true;
         if (signal == SIGUSR1) {
             session.drain(500);

@@ -222,7 +222,7 @@ pid_t Session::application() const {
     return state_->child;
 }
 
-std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_signal) {
+std::optional<Ending> Session::wait(const std::function<bool(const ReceivedSignal&)>& on_signal) {
     while (true) {
         int status = 0;
         const pid_t ended = ::waitpid(state_->child, &status, WNOHANG);
@@ -244,7 +244,9 @@ std::optional<Ending> Session::wait(const std::function<bool(int, bool)>& on_sig
         while (::read(state_->signals->descriptor(), &info, sizeof info) == sizeof info) {
             if (info.ssi_signo == SIGCHLD)
                 continue;
-            if (!on_signal(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL))
+            const bool from_terminal = info.ssi_code == SI_KERNEL;
+            if (!on_signal({static_cast<int>(info.ssi_signo), from_terminal,
+                            from_terminal ? 0 : static_cast<pid_t>(info.ssi_pid)}))
                 return std::nullopt;
         }
     }

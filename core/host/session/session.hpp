@@ -39,6 +39,13 @@ struct SessionOptions {
     std::function<void(const Ending&)> on_ended;  ///< it has ended; the session has not yet summed up
 };
 
+/// A signal that this process received.
+struct ReceivedSignal {
+    int number = 0;
+    bool from_terminal = false;  ///< a person's, which the application received as well
+    pid_t sender = 0;            ///< 0: of the kernel
+};
+
 class Session {
 public:
     /// Makes the segment and starts the program. `failure_code`: what `egpu run` exits with on an error (125, 126,
@@ -52,9 +59,8 @@ public:
     const std::string& segment_name() const;
 
     /// Waits for the application's end. `on_signal` is called on this thread with SIGINT, SIGTERM, SIGUSR1 ... that
-    /// egpu itself received and whether a person's terminal sent it to the application as well; it returns false to
-    /// stop waiting at once.
-    std::optional<Ending> wait(const std::function<bool(int signal, bool from_terminal)>& on_signal);
+    /// egpu itself received; it returns false to stop waiting at once.
+    std::optional<Ending> wait(const std::function<bool(const ReceivedSignal&)>& on_signal);
 
     /// The session as it stands; after the end: its totals.
     Result<SessionView> view();
