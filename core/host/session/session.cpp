@@ -97,7 +97,12 @@ public:
         ::sigprocmask(SIG_BLOCK, &set, &before_);
         descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     }
+    /// What nobody has read is over with the session: a signal passed on late would end egpu after its work, with
+    /// another exit code than the application's.
     ~WatchedSignals() {
+        signalfd_siginfo info{};
+        while (::read(descriptor_, &info, sizeof info) == sizeof info) {
+        }
         if (descriptor_ >= 0)
             ::close(descriptor_);
         ::sigprocmask(SIG_SETMASK, &before_, nullptr);

@@ -10,9 +10,8 @@
 // When the record is whole, the same bytes are added to what was written: a reader that finds both equal has everything
 // before them. The first thread for which there is no room fills the rest of the chunk up, and begins the next one
 // where the host has emptied it; else the record is dropped and counted. Nobody waits. Once another has begun, the host
-// empties a chunk by making both numbers 0; a thread that was slow may put its record into it before its turn comes,
-// where it is found in its turn. Where slow threads have filled the next chunk nobody can begin it: the host empties
-// it.
+// empties a chunk by making both numbers 0; a slow thread may put its record into it before its turn comes, where it is
+// found in its turn, or as soon as such threads have filled the next chunk, which nobody could begin.
 #pragma once
 
 #include <cstdint>
