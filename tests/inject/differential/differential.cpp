@@ -125,6 +125,18 @@ std::vector<Accumulator> accumulators_of(const SpecializedProgram& program) {
     return chosen;
 }
 
+/// Whether a look-up that makes no entry finds one depends on what other threads did before: on their order.
+bool looks_for_entries(const Object& object, const SpecializedProgram& program) {
+    for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+        const Helper* const called = called_helper(program.instructions[at]);
+        const auto& arguments = program.facts[at].arguments;  // none where nothing comes to
+        const bool looks = called != nullptr && called->id == HelperId::map_lookup_elem && !arguments.empty();
+        if (looks && object.maps[arguments[0].map].keys_at_run_time)
+            return true;
+    }
+    return false;
+}
+
 /// What is left by all firings.
 struct Left {
     std::vector<ReferenceMap> maps;
@@ -320,7 +332,8 @@ public:
             return fmt::format("{}, checked again: {}\n{}", kFormNames[static_cast<int>(form)],
                                to_text(checked.error()), listing(object_.programs.front()));
         for (const bool all_fire : {false, true}) {
-            const bool commutes = std::ranges::all_of(program->accesses, &MapAccess::is_commuting_add);
+            const bool commutes = std::ranges::all_of(program->accesses, &MapAccess::is_commuting_add) &&
+                                  !looks_for_entries(object_, *program);
             if (all_fire && !commutes)
                 break;
             for (const bool in_registers : {false, true})
