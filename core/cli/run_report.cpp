@@ -311,20 +311,19 @@ void add_own_maps(const SessionView& view, bool ended, std::vector<std::string>&
         const bool is_printed = !data.map->definition.formats.empty();  // its lines were
         if (is_printed && data.ring && data.ring->dropped == 0 && !data.ring->damaged)
             continue;
+        const std::string part = coverage_text(view, data, ended);
+        const std::string in_brackets = part.empty() ? "" : fmt::format(" ({})", part);
         if (data.map->definition.is_ring()) {
             lines.emplace_back();
-            const std::string unsure = ended && !view.drained ? " (at least: there was no copy of it at the end)" : "";
-            lines.push_back(fmt::format("  {}: {}{}", data.map->name, ring_text(data), unsure));
+            lines.push_back(fmt::format("  {}: {}{}", data.map->name, ring_text(data), in_brackets));
             continue;
         }
         const auto rows = host::read_rows(data, view.catalogue);
-        const std::string part = coverage_text(view, data, ended);
         if (rows.empty()) {
             // Nothing counted is a result too, where the probe ran.
             if (view.coverage_of(data).covered != 0 && view.drained) {
                 lines.emplace_back();
-                lines.push_back(
-                    fmt::format("  {}: no entry{}", data.map->name, part.empty() ? "" : fmt::format(" ({})", part)));
+                lines.push_back(fmt::format("  {}: no entry{}", data.map->name, in_brackets));
             }
             continue;
         }

@@ -24,6 +24,7 @@ struct Position {
     std::uint32_t bytes = 0;  ///< of that chunk
     std::uint64_t dropped = 0;
     std::uint64_t behind = 0;  ///< bytes that were there and were not taken
+    void took(std::uint64_t of_them) { behind -= of_them < behind ? of_them : behind; }
 };
 constinit Position positions[EGPU_SEGMENT_MAX_MAPS][kMostPlaces] = {};
 constinit std::uint64_t dropped_before[EGPU_SEGMENT_MAX_MAPS] = {};  // by places that ended
@@ -114,11 +115,10 @@ CUresult take_early(const Place& place, const Ring& ring, const Header& header, 
     const std::uint32_t bytes = header.taken_of(chunk, ring.layout.chunk_bytes());
     if (bytes == 0 || header.written_of(chunk) != bytes || bytes > writer.room())
         return CUDA_SUCCESS;
-    CUresult result = move(place, ring.chunk(chunk), bytes, writer);
-    if (result == CUDA_SUCCESS)
-        result = give_back(place, ring.word(chunk));
-    position.behind -= bytes < position.behind ? bytes : position.behind;
-    return result;
+    if (const CUresult result = move(place, ring.chunk(chunk), bytes, writer); result != CUDA_SUCCESS)
+        return result;
+    position.took(bytes);
+    return give_back(place, ring.word(chunk));
 }
 
 /// Takes whole chunks, and of the last one what is written: where not everything that was given out is, nothing, since
@@ -143,7 +143,7 @@ CUresult take(const Place& place, const Ring& ring, Position& position, segment:
         if (result != CUDA_SUCCESS)
             return result;
         position.bytes = end;
-        position.behind -= bytes < position.behind ? bytes : position.behind;
+        position.took(bytes);
         if (end != whole)
             return CUDA_SUCCESS;
         // The present chunk stays as it is, also when it is full: threads would begin with it again. They begin the

@@ -133,8 +133,10 @@ ordered_json probe_json(const Probe& probe) {
 
 /// Numbers are null where no program ran that sends to it, and at least these where there was no copy at the end.
 ordered_json ring_json(const SessionView& view, const MapData& data) {
-    const std::string why =
-        view.instrumented_launches() == 0 ? "no launch was instrumented" : why_not_counted(view, data);
+    const bool came = data.ring->records != 0 || data.ring->dropped != 0;  // also of a launch that never ended
+    const std::string why = came                                ? ""
+                            : view.instrumented_launches() == 0 ? "no launch was instrumented"
+                                                                : why_not_counted(view, data);
     const auto known = [&](std::uint64_t number) { return why.empty() ? ordered_json(number) : ordered_json(nullptr); };
     ordered_json ring = {{"map", data.map->name},
                          {"records", known(data.ring->records)},

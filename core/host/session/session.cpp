@@ -249,9 +249,8 @@ std::optional<Ending> Session::wait(const std::function<bool(const ReceivedSigna
         while (::read(state_->signals->descriptor(), &info, sizeof info) == sizeof info) {
             if (info.ssi_signo == SIGCHLD)
                 continue;
-            const bool from_terminal = info.ssi_code == SI_KERNEL;
-            if (!on_signal({static_cast<int>(info.ssi_signo), from_terminal,
-                            from_terminal ? 0 : static_cast<pid_t>(info.ssi_pid)}))
+            if (!on_signal(
+                    {static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL, static_cast<pid_t>(info.ssi_pid)}))
                 return std::nullopt;
         }
     }

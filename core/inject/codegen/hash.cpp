@@ -33,6 +33,8 @@ constexpr std::uint32_t kMostProbes = 512;
 /// so this is only ever reached where it is gone (a trap), or, on the simulated GPU, where its host thread sleeps: some
 /// tenths of a second. (1 << 14 was too few there: 2 of 400,000 look-ups on a busy machine.)
 constexpr std::uint32_t kMostWaits = 1 << 20;
+/// The golden ratio's multiplier, as in Fibonacci hashing: Knuth, TAOCP volume 3, 6.4.
+constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15;
 
 }  // namespace
 
@@ -75,11 +77,12 @@ std::vector<std::string> Emitter::key_words(std::uint32_t at, std::uint32_t key_
     return words;
 }
 
-/// maps::hashed() over the words, and maps::hash_of_key().
+/// Each word: a multiplication that spreads, and the high half folded in. At the end once more: a multiplication moves
+/// nothing down, so that after one fold the low bits of words that differ in their highest bits only are all the same.
 std::string Emitter::hash_of(const std::vector<std::string>& words) {
     const std::string hash = registers_.b64(), high = registers_.b64();
     const auto spread = [&] {
-        emit(fmt::format("mul.lo.s64 {}, {}, {}", hash, hash, literal64(maps::kHashFactor)));
+        emit(fmt::format("mul.lo.s64 {}, {}, {}", hash, hash, literal64(kHashFactor)));
         emit(fmt::format("shr.u64 {}, {}, 32", high, hash));
         emit(fmt::format("xor.b64 {}, {}, {}", hash, hash, high));
     };

@@ -41,17 +41,4 @@ struct HashTable {
     }
 };
 
-/// The hash of a key's first word, and of each further one: a multiplication that spreads, and the high half folded in
-/// (the multiplier is the golden ratio's, as in Fibonacci hashing: Knuth, TAOCP volume 3, 6.4).
-inline constexpr std::uint64_t kHashFactor = 0x9e3779b97f4a7c15;
-constexpr std::uint64_t hashed(std::uint64_t before, std::uint64_t word) {
-    const std::uint64_t product = (before ^ word) * kHashFactor;
-    return product ^ (product >> 32);
-}
-/// The hash of a key by that of its last word. Once more: a multiplication moves nothing down, so that after one fold
-/// the low bits of words that differ in their highest bits only are all the same.
-constexpr std::uint64_t hash_of_key(std::uint64_t hash) {
-    return hashed(hash, 0);
-}
-
 }  // namespace egpu::maps
